@@ -1,0 +1,14 @@
+//! From records to numbers: pure functions, no file and no formatting. Only trials that are ok count; a
+//! failed one is never 0. Read [`Summary`] and [`summarise`] first.
+
+mod compare;
+mod descriptive;
+mod interval;
+#[cfg(test)]
+mod reference;
+mod summary;
+
+pub use compare::Ratio;
+pub use descriptive::Description;
+pub use interval::Interval;
+pub use summary::{ELAPSED, MetricKey, Summary, summarise};

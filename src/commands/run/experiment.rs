@@ -1,0 +1,44 @@
+//! The experiment file and what the command line changes of it, as a checked spec and its plan.
+
+use std::fs;
+use std::path::Path;
+use std::hash::{BuildHasher, RandomState};
+
+use crate::cli::RunArguments;
+use crate::diagnostic::{Problems, Sources};
+use crate::metrics;
+use crate::plan::Plan;
+use crate::spec::{self, Fragment, Reader, Spec};
+
+/// What will be run.
+pub(super) struct Experiment {
+    pub spec: Spec,
+    pub sources: Sources,
+    pub plan: Plan,
+    /// The experiment as it will be run, as YAML.
+    pub yaml: String,
+}
+
+/// Reads and checks everything that can be checked without a machine.
+pub(super) fn read(arguments: &RunArguments) -> Result<Experiment, Problems> {
+    let text = |path: &Path| match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => Err("it is not a file".to_owned()),
+        Ok(_) => fs::read_to_string(path).map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    let mut files = vec![(Fragment::Experiment, arguments.file.as_path())];
+    files.extend(arguments.hosts.as_deref().map(|path| (Fragment::Hosts, path)));
+    let (spec, sources) = Reader::new(&text).read(&files)?;
+    let mut spec = spec::check(spec, &sources)?;
+    metrics::check(&spec, &sources)?;
+    let seed = arguments.seed.or(spec.seed).unwrap_or_else(|| random() % 1_000_000);
+    spec.seed = Some(seed);
+    let plan = Plan::new(&spec, &sources, arguments.repetitions, seed)?;
+    let yaml = spec.to_yaml();
+    Ok(Experiment { spec, sources, plan, yaml })
+}
+
+/// A number that is different in each process: std seeds its hash maps from the kernel's randomness.
+pub(super) fn random() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}

@@ -1,0 +1,55 @@
+//! What a run is, as its manifest tells it.
+
+use std::path::Path;
+use std::process::Command;
+
+use sha2::{Digest, Sha256};
+
+use super::experiment::Experiment;
+use crate::cli::RunArguments;
+use crate::record::{FORMAT_VERSION, Manifest, PlannedCell};
+
+pub(super) fn new(arguments: &RunArguments, experiment: &Experiment) -> Manifest {
+    let name = arguments.file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let Experiment { spec, plan, yaml, .. } = experiment;
+    Manifest {
+        format: FORMAT_VERSION,
+        runner: env!("CARGO_PKG_VERSION").into(),
+        title: spec.title.as_ref().map_or(&name, |title| &title.value).clone(),
+        experiment: name,
+        file: arguments.file.display().to_string(),
+        digest: Sha256::digest(yaml).iter().map(|byte| format!("{byte:02x}")).collect(),
+        commit: commit(&arguments.file),
+        seed: plan.seed,
+        order: spec.order.as_str().into(),
+        started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
+        ended: None,
+        interrupted: false,
+        cells: plan
+            .cells
+            .iter()
+            .map(|cell| PlannedCell {
+                cell: cell.name.to_string(),
+                workload: cell.workload.clone(),
+                host: cell.host.clone(),
+                environment: cell.environment.clone(),
+                parameters: cell.parameters.clone(),
+                repetitions: cell.repetitions,
+            })
+            .collect(),
+        baseline: spec.report.baseline.iter().map(|(axis, value)| (axis.value.clone(), value.value.clone())).collect(),
+        counts: Default::default(),
+    }
+}
+
+/// The commit of the repository that `file` lies in; `-dirty` when the file was changed since.
+fn commit(file: &Path) -> Option<String> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").arg("-C").arg(folder).args(arguments).arg(file.file_name()?).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let commit = git(&["log", "-n", "1", "--format=%H", "--"]).filter(|commit| !commit.is_empty())?;
+    let changed = git(&["status", "--porcelain", "--"]).is_none_or(|changed| !changed.is_empty());
+    Some(if changed { format!("{commit}-dirty") } else { commit })
+}

@@ -1,0 +1,27 @@
+//! Ctrl-C and SIGTERM: once ends the run in order, twice at once.
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::EXIT_INTERRUPTED;
+use crate::ui;
+
+/// Cancels `stop` at the first signal; a second ends the program.
+pub(super) fn cancel_on_interrupt(stop: CancellationToken) {
+    tokio::spawn(async move {
+        let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+        let (Ok(mut interrupt), Ok(mut terminate)) = signals else { return };
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            if stop.is_cancelled() {
+                ui::show_left_behind();
+                std::process::exit(EXIT_INTERRUPTED.into());
+            }
+            stop.cancel();
+            ui::show_stopping();
+        }
+    });
+}

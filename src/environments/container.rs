@@ -1,0 +1,111 @@
+//! The settings of an environment in one cell, and the container that they ask for.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::DEFAULT_WORKDIR;
+use crate::diagnostic::Sources;
+use crate::hosts::Machine;
+use crate::spec::environment::{self, Environment};
+use crate::spec::Text;
+use crate::transports::TransportError;
+use crate::transports::docker::{Container, ContainerOptions};
+
+/// An environment with every `{{ … }}` replaced.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where the cell's directory is made.
+    pub workdir: String,
+    /// The container, if it is one.
+    pub container: Option<ContainerSettings>,
+}
+
+/// A container with every `{{ … }}` replaced.
+#[derive(Debug, Clone)]
+pub struct ContainerSettings {
+    build: Option<PathBuf>,
+    options: ContainerOptions,
+}
+
+impl Settings {
+    /// The settings of `environment`; `render` replaces what stands in braces.
+    ///
+    /// # Errors
+    /// A value that can't be rendered or is not what its key wants.
+    pub fn new(
+        environment: &Environment,
+        sources: &Sources,
+        render: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Self, String> {
+        let text = |text: &Option<Text>| text.as_ref().map(|text| render(text)).transpose();
+        let list = |list: &[Text]| list.iter().map(|text| render(text)).collect::<Result<Vec<_>, _>>();
+        let container = match environment.container.as_deref() {
+            None => None,
+            Some(container) => {
+                let folder = container.build.as_ref().map(|build| sources.directory(build.span));
+                Some(ContainerSettings {
+                    build: folder.zip(text(&container.build)?).map(|(folder, build)| folder.join(build)),
+                    options: ContainerOptions {
+                        image: text(&container.image)?.unwrap_or_default(),
+                        network: text(&container.network)?,
+                        cpus: text(&container.cpus)?.map(|text| environment::cpus(&text)).transpose()?,
+                        memory: text(&container.memory)?.map(|text| environment::memory(&text)).transpose()?,
+                        volumes: list(&container.volumes)?,
+                        ports: list(&container.ports)?,
+                        user: text(&container.user)?,
+                        ..ContainerOptions::default()
+                    },
+                })
+            }
+        };
+        Ok(Settings { workdir: text(&environment.workdir)?.unwrap_or_else(|| DEFAULT_WORKDIR.into()), container })
+    }
+
+    /// The network of its container; `None` when it is native.
+    pub fn network(&self) -> Option<&str> {
+        self.container.as_ref().map(|container| container.options.network.as_deref().unwrap_or("bridge"))
+    }
+
+    /// Publishes `port` of the container on its machine, under the same number.
+    pub fn publish(&mut self, port: u16) {
+        if let Some(container) = &mut self.container {
+            container.options.ports.push(format!("{port}:{port}"));
+        }
+    }
+}
+
+/// Starts the container of `settings`, if they ask for one.
+pub(super) async fn start(
+    machine: &Arc<Machine>,
+    settings: &Settings,
+    run: &str,
+    name: &str,
+    stop: &CancellationToken,
+) -> Result<Option<Container>, TransportError> {
+    /// Hosts can share an engine: one at a time looks for an image or network and makes it.
+    static MAKING: Mutex<()> = Mutex::const_new(());
+    let Some(container) = &settings.container else { return Ok(None) };
+    let engine = machine.engine().await?;
+    let mut options = ContainerOptions { name: name.to_owned(), run: run.to_owned(), ..container.options.clone() };
+    let make = async {
+        let _one_at_a_time = MAKING.lock().await;
+        match &container.build {
+            Some(folder) => options.image = engine.ensure_build(folder).await?,
+            None => engine.ensure_image(&options.image).await?,
+        }
+        match &options.network {
+            Some(network) => engine.ensure_network(network, run).await,
+            None => Ok(()),
+        }
+    };
+    tokio::select! {
+        made = make => made?,
+        () = stop.cancelled() => {
+            return Err(TransportError { message: "the run was interrupted".into(), hint: None });
+        }
+    }
+    engine.start_container(&options).await.map(Some)
+}

@@ -1,0 +1,61 @@
+//! What ends a command early, and the exit code of each class. A failed trial is not an error: it is a
+//! record.
+
+use crate::diagnostic::Problems;
+use crate::record::RecordError;
+use crate::transports::TransportError;
+
+/// Why a command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file is wrong.
+    #[error(transparent)]
+    File(#[from] Problems),
+    /// A run on disk can't be read or written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// No machine can be reached.
+    #[error("no host can be used: {0}")]
+    Hosts(String),
+    /// The way to a machine.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The program's own surroundings.
+    #[error("can't {action}: {source}")]
+    World {
+        /// What was tried.
+        action: &'static str,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// The exit code of its class.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::File(_) => EXIT_FILE,
+            Error::Record(_) | Error::Hosts(_) | Error::Transport(_) | Error::World { .. } => EXIT_WORLD,
+        }
+    }
+
+    /// What to do, where something is known to help.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Error::Record(error) => error.hint,
+            Error::Transport(error) => error.hint.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// Every trial is ok.
+pub const EXIT_OK: u8 = 0;
+/// A trial failed.
+pub const EXIT_FAILED_TRIALS: u8 = 1;
+/// The file is wrong.
+pub const EXIT_FILE: u8 = 3;
+/// The world is wrong: a host, an engine, a disk.
+pub const EXIT_WORLD: u8 = 4;
+/// Interrupted.
+pub const EXIT_INTERRUPTED: u8 = 130;

@@ -1,0 +1,118 @@
+//! The only thing execution says: one [`Event`] after the other, consumed by the record writer and the
+//! user interface alike. It prints nothing and stores nothing.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::metrics::Measurement;
+use crate::plan::Trial;
+
+/// Something that happened in a run.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// Something is known of a host: it is connected, or a container showed what it holds.
+    FactsFound { host: String, facts: Facts },
+    /// A host can't be used; all its trials will fail with this reason.
+    HostFailed { host: String, reason: String },
+    /// A host is busy with something that is not a trial: building an image, setting up a cell.
+    Preparing { host: String, what: String },
+    /// A trial begins; its hosts (its own, and those of its services) are busy until it finishes.
+    TrialStarted { trial: Trial, hosts: Vec<String> },
+    /// A trial ended, whatever its outcome.
+    TrialFinished(Box<Outcome>),
+    /// Hosts are idle again.
+    HostsFree { hosts: Vec<String> },
+    /// Clean-up of something failed; the measurements stand.
+    CleanUpFailed { host: String, what: String, reason: String },
+}
+
+/// How a trial ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It was measured and its output was read.
+    Ok,
+    /// Something failed; there is no measurement.
+    Failed,
+    /// It ran, but a condition for a valid measurement did not hold (a cache that was not dropped).
+    Invalid,
+    /// The run was stopped before it ended.
+    Interrupted,
+}
+
+/// Where in its life a trial failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Connecting to the host, making its directory or container.
+    Host,
+    /// The cell's `setup` steps.
+    Setup,
+    /// Starting a service, or a service that died.
+    Service,
+    /// The trial's `prepare` steps.
+    Prepare,
+    /// The workload itself.
+    Run,
+    /// The trial's `conclude` steps.
+    Conclude,
+    /// Reading the metrics.
+    Metrics,
+}
+
+/// What became of one trial.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Which trial.
+    pub trial: Trial,
+    /// 1 for the first try.
+    pub attempt: u32,
+    /// How it ended.
+    pub status: Status,
+    /// Where it failed; `None` when it did not.
+    pub stage: Option<Stage>,
+    /// Why it failed, with the last lines of output where they help.
+    pub reason: Option<String>,
+    /// When the trial began, by the clock of the machine that runs `runner`, RFC 3339 in UTC.
+    pub started: String,
+    /// Wall time of the whole trial in seconds, services and preparation included.
+    pub elapsed_s: f64,
+    /// What was measured; empty unless `status` is `Ok`.
+    pub measurements: Vec<Measurement>,
+    /// Text around the tool's report, a clock that was set back: things a reader should see.
+    pub warnings: Vec<String>,
+    /// Page cache before and after each `drop_caches`, in order.
+    pub caches: Vec<CacheDrop>,
+    /// Everything that was printed: `stdout`, `stderr`, `services/NAME/stdout`, …
+    pub outputs: BTreeMap<String, Captured>,
+}
+
+/// `Cached` of /proc/meminfo around one cache drop, in kB.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheDrop {
+    /// The machine that owns the page cache.
+    pub host: String,
+    /// Before.
+    pub cached_before_kb: u64,
+    /// After.
+    pub cached_after_kb: u64,
+}
+
+/// One captured output.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Captured {
+    /// The bytes as they came, cut at the size limit.
+    pub bytes: Vec<u8>,
+    /// The size on the machine, in bytes; larger than `bytes.len()` when it was cut.
+    pub size: u64,
+}
+
+/// What is known of a machine: an ordered list of name and value (`kernel`, `cpu`, `memory`, …).
+pub type Facts = indexmap::IndexMap<String, String>;
+
+/// The place of a trial's outputs below `output/`, one folder a trial.
+pub fn output_directory(trial: &Trial) -> PathBuf {
+    PathBuf::from(trial.cell.as_str()).join(trial.label())
+}

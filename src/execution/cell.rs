@@ -1,0 +1,125 @@
+//! What belongs to a cell rather than to one trial: its place, the places of its services, and what
+//! `setup` and `cleanup` do there.
+
+use tokio_util::sync::CancellationToken;
+
+use super::service::ServicePlace;
+use super::{CLEAN_UP_TIMEOUT, Failure, Run, service, step};
+use crate::environments::{Place, Settings, is_fresh_for_each_trial};
+use crate::event::{CacheDrop, Event, Stage};
+use crate::plan::Cell;
+use crate::plan::substitute::Context;
+use crate::spec::Workload;
+use crate::transports::TransportError;
+
+/// What is kept of a cell between its trials.
+pub(super) struct CellState {
+    /// The names of its templates.
+    pub context: Context,
+    /// Whether each trial gets a new place.
+    is_fresh: bool,
+    /// Where its commands run, once it was made.
+    pub place: Option<Place>,
+    /// Where its services run.
+    pub services: Vec<ServicePlace>,
+    /// Set once making it or its `setup` has failed; no trial of it is tried then.
+    failure: Option<Failure>,
+}
+
+impl CellState {
+    pub(super) fn new(run: &Run, cell: &Cell) -> Self {
+        CellState {
+            context: Context::of_cell(&run.spec, cell),
+            is_fresh: run.spec.environments.get(cell.environment.as_str()).is_some_and(is_fresh_for_each_trial),
+            place: None,
+            services: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// Makes everything that a trial needs and that is not there yet.
+    pub(super) async fn ready(&mut self, run: &Run, cell: &Cell, drops: &mut Vec<CacheDrop>) -> Result<(), Failure> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        if self.place.is_some() {
+            return Ok(());
+        }
+        let made = self.make(run, cell, drops).await;
+        if let Err(failure) = &made
+            && !run.stop.is_cancelled()
+        {
+            self.failure = Some(failure.clone());
+        }
+        made
+    }
+
+    async fn make(&mut self, run: &Run, cell: &Cell, drops: &mut Vec<CacheDrop>) -> Result<(), Failure> {
+        if self.services.is_empty() {
+            service::make_places(run, cell, &self.context, &mut self.services).await?;
+        }
+        let settings = settings(run, &cell.environment, &self.context)?;
+        let machine = run.machine(&cell.host)?;
+        run.say(Event::Preparing { host: cell.host.clone(), what: format!("setting up {}", cell.name) });
+        let place = Place::enter(machine, &settings, &run.id, &run.stop).await.map_err(|error| Failure::new(Stage::Host, told(error)))?;
+        let place = self.place.insert(place);
+        let setup = &workload(run, cell).setup;
+        step::run_all(run, setup, place, &self.context, Stage::Setup, None, &run.stop, drops).await
+    }
+
+    /// After a trial: what only it was to have is removed.
+    pub(super) async fn after_trial(&mut self, run: &Run, cell: &Cell) {
+        if self.is_fresh && let Some(place) = self.place.take() {
+            self.leave(run, cell, place).await;
+        }
+    }
+
+    /// Runs `cleanup` and removes what was made. A failure is told and never touches a measurement.
+    pub(super) async fn release(mut self, run: &Run, cell: &Cell) {
+        if let Some(place) = self.place.take() {
+            self.leave(run, cell, place).await;
+        }
+        for service in std::mem::take(&mut self.services) {
+            let host = service.place.machine.name.clone();
+            tell(run, &host, &cell.name.to_string(), service.place.leave().await);
+        }
+    }
+
+    async fn leave(&self, run: &Run, cell: &Cell, place: Place) {
+        // Clean-up goes on when the run is stopped; it has a time limit of its own.
+        let never = CancellationToken::new();
+        let steps = &workload(run, cell).cleanup;
+        let mut drops = Vec::new();
+        let cleaned =
+            step::run_all(run, steps, &place, &self.context, Stage::Conclude, Some(CLEAN_UP_TIMEOUT), &never, &mut drops).await;
+        if let Err(failure) = cleaned {
+            run.say(Event::CleanUpFailed { host: cell.host.clone(), what: format!("cleanup of {}", cell.name), reason: failure.reason });
+        }
+        tell(run, &cell.host, &cell.name.to_string(), place.leave().await);
+    }
+}
+
+fn tell(run: &Run, host: &str, what: &str, result: Result<(), TransportError>) {
+    if let Err(error) = result {
+        run.say(Event::CleanUpFailed { host: host.to_owned(), what: what.to_owned(), reason: error.message });
+    }
+}
+
+/// The workload of a cell; a checked plan names no other.
+pub(super) fn workload<'a>(run: &'a Run, cell: &Cell) -> &'a Workload {
+    &run.spec.workloads[cell.workload.as_str()]
+}
+
+/// The settings of `environment` in a cell.
+pub(super) fn settings(run: &Run, environment: &str, context: &Context) -> Result<Settings, Failure> {
+    let declared = &run.spec.environments[environment];
+    Settings::new(declared, &run.sources, &|text| context.render(text)).map_err(|reason| Failure::new(Stage::Host, reason))
+}
+
+/// A failed way to a place, with the hint.
+pub(super) fn told(error: TransportError) -> String {
+    match error.hint {
+        Some(hint) => format!("{}; help: {hint}", error.message),
+        None => error.message,
+    }
+}

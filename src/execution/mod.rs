@@ -1,0 +1,94 @@
+//! Runs a [`Plan`]: which trial when, what belongs to a cell, what happens in a trial. It says what happens
+//! by [`Event`]s alone; it prints nothing and writes no result. Read [`Run`], then `scheduler.rs`.
+
+mod cell;
+mod readiness;
+mod scheduler;
+mod service;
+mod step;
+mod trial;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+use crate::diagnostic::Sources;
+use crate::event::{Event, Stage, Status};
+use crate::hosts::Machine;
+use crate::plan::Plan;
+use crate::spec::Spec;
+
+/// The longest time of a command when the file sets no timeout.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3600);
+/// The longest time of each clean-up command.
+const CLEAN_UP_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Everything that a run needs.
+pub struct Run {
+    /// Unique; part of the names of what is made on the machines.
+    pub id: String,
+    /// The experiment, checked.
+    pub spec: Spec,
+    /// Its files, for paths that are relative to them.
+    pub sources: Sources,
+    /// What is to be done.
+    pub plan: Plan,
+    /// Every host of the plan: connected, or why it is not.
+    pub machines: BTreeMap<String, Result<Arc<Machine>, String>>,
+    /// Cancelled to end the run early.
+    pub stop: CancellationToken,
+    /// Where events go.
+    pub events: UnboundedSender<Event>,
+}
+
+impl Run {
+    /// Executes every trial, then removes everything that was made, also after `stop`.
+    pub async fn execute(&self) {
+        scheduler::run(self).await;
+        for machine in self.machines.values().flatten() {
+            if let Some(engine) = machine.engine_in_use()
+                && let Err(error) = engine.remove_all(&self.id).await
+            {
+                self.say(Event::CleanUpFailed {
+                    host: machine.name.clone(),
+                    what: "containers".into(),
+                    reason: error.message,
+                });
+            }
+        }
+    }
+
+    fn say(&self, event: Event) {
+        // Nobody listens any more only when the program ends with an error of its own.
+        let _ = self.events.send(event);
+    }
+
+    fn machine(&self, host: &str) -> Result<&Arc<Machine>, Failure> {
+        match self.machines.get(host) {
+            Some(Ok(machine)) => Ok(machine),
+            Some(Err(reason)) => Err(Failure::new(Stage::Host, reason.clone())),
+            None => Err(Failure::new(Stage::Host, format!("host `{host}` is not connected"))),
+        }
+    }
+}
+
+/// Why a trial has no measurement.
+#[derive(Debug, Clone)]
+struct Failure {
+    status: Status,
+    stage: Stage,
+    reason: String,
+}
+
+impl Failure {
+    fn new(stage: Stage, reason: impl Into<String>) -> Self {
+        Failure { status: Status::Failed, stage, reason: reason.into() }
+    }
+
+    fn interrupted(stage: Stage) -> Self {
+        Failure { status: Status::Interrupted, stage, reason: "the run was interrupted".into() }
+    }
+}

@@ -1,0 +1,77 @@
+//! When a service may be used: something listens on its port, its log says so, or a command succeeds.
+//! No connection is made to the port: a server that serves one client only would take it for that one.
+
+use std::time::Duration;
+
+use crate::environments::Place;
+use crate::plan::substitute::Context;
+use crate::spec::TimeSpan;
+use crate::spec::workload::Ready;
+use crate::transports::job;
+
+const DEFAULT_WAIT: Duration = Duration::from_secs(10);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// Returns when the service with job id `job_id` in `place` is ready.
+///
+/// # Errors
+/// When it is not ready in time, or its sign can't be looked for.
+pub(super) async fn wait(place: &Place, job_id: &str, ready: &Ready, context: &Context) -> Result<(), String> {
+    let within = ready.within.as_ref().map_or(DEFAULT_WAIT, |time| time.value.0);
+    let sign = Sign::new(ready, context)?;
+    let look = async {
+        while !sign.is_seen(place, job_id).await? {
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+        }
+        Ok(())
+    };
+    match tokio::time::timeout(within, look).await {
+        Ok(result) => result,
+        Err(_) => Err(format!("it was not ready within {}: {}", TimeSpan(within), sign.missing())),
+    }
+}
+
+enum Sign {
+    Port(u16),
+    Log(regex::bytes::Regex),
+    Command(String),
+}
+
+impl Sign {
+    fn new(ready: &Ready, context: &Context) -> Result<Self, String> {
+        if let Some(port) = &ready.port {
+            let port = context.render(port)?;
+            return port.trim().parse().map(Sign::Port).map_err(|_| format!("`{port}` is not a port"));
+        }
+        if let Some(log) = &ready.log {
+            let pattern = regex::bytes::RegexBuilder::new(&context.render(log)?).multi_line(true).build();
+            return pattern.map(Sign::Log).map_err(|error| error.to_string());
+        }
+        let command = ready.command.as_ref().map(|command| context.render(command)).transpose()?;
+        Ok(Sign::Command(command.unwrap_or_else(|| "true".into())))
+    }
+
+    async fn is_seen(&self, place: &Place, job_id: &str) -> Result<bool, String> {
+        let script = match self {
+            Sign::Port(port) => format!("grep -qsiE ':{port:04X} [0-9A-F]+:[0-9A-F]+ 0A ' /proc/net/tcp /proc/net/tcp6 && echo seen; :"),
+            Sign::Log(_) => job::printed_so_far(job_id),
+            Sign::Command(command) => {
+                let (command, directory) = (job::quote(command), job::quote(&place.directory));
+                format!("cd {directory} && LC_ALL=C sh -c {command} >/dev/null 2>&1 && echo seen; :")
+            }
+        };
+        let printed = job::query(&*place.transport, &script).await.map_err(|error| error.message)?;
+        Ok(match self {
+            Sign::Log(pattern) => pattern.is_match(&printed),
+            _ => !printed.is_empty(),
+        })
+    }
+
+    fn missing(&self) -> String {
+        match self {
+            Sign::Port(port) => format!("nothing listens on port {port}"),
+            Sign::Log(pattern) => format!("its output does not match `{pattern}`"),
+            Sign::Command(command) => format!("`{command}` does not succeed"),
+        }
+    }
+}

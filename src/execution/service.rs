@@ -1,0 +1,171 @@
+//! Services: processes beside the workload, on any host and in any environment. Each is started before
+//! `prepare`, watched while the workload runs, and always stopped.
+
+use std::collections::BTreeMap;
+
+use futures_util::future;
+use minijinja::{Value, context};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::cell::{self, CellState};
+use super::{Failure, Run, readiness, step};
+use crate::environments::{Place, Settings};
+use crate::event::Stage;
+use crate::metrics;
+use crate::plan::substitute::Context;
+use crate::plan::{Cell, PlannedService};
+use crate::transports::TransportError;
+use crate::transports::job::{self, Ended};
+
+/// Where a service of a cell runs, and its port; kept for all trials of the cell.
+pub(super) struct ServicePlace {
+    pub name: String,
+    pub place: Place,
+    pub port: u16,
+}
+
+/// A service that was started for one trial.
+pub(super) struct Started<'a> {
+    pub place: &'a ServicePlace,
+    stop: CancellationToken,
+    running: JoinHandle<Result<Ended, TransportError>>,
+    ended: Option<Result<Ended, TransportError>>,
+}
+
+/// Makes the places of every service of `cell`, one after the other into `places`.
+pub(super) async fn make_places(
+    run: &Run,
+    cell: &Cell,
+    context: &Context,
+    places: &mut Vec<ServicePlace>,
+) -> Result<(), Failure> {
+    for service in &cell.services {
+        let machine = run.machine(&service.host)?;
+        let failed = |error| Failure::new(Stage::Service, format!("service `{}`: {}", service.name, cell::told(error)));
+        let port = machine.free_port().await.map_err(failed)?;
+        let mut settings = cell::settings(run, &service.environment, context)?;
+        if needs_publishing(run, cell, service, &settings, context).await? {
+            settings.publish(port);
+        }
+        let place = Place::enter(machine, &settings, &run.id, &run.stop).await.map_err(failed)?;
+        places.push(ServicePlace { name: service.name.clone(), place, port });
+    }
+    Ok(())
+}
+
+/// Whether the clients of a service in a container come from outside its network.
+async fn needs_publishing(
+    run: &Run,
+    cell: &Cell,
+    service: &PlannedService,
+    settings: &Settings,
+    context: &Context,
+) -> Result<bool, Failure> {
+    let Some(network) = settings.network().filter(|network| *network != "host") else { return Ok(false) };
+    let client = cell::settings(run, &cell.environment, context)?;
+    if client.network() != Some(network) {
+        return Ok(true);
+    }
+    let failed = |error| Failure::new(Stage::Service, cell::told(error));
+    let engine = run.machine(&service.host)?.engine().await.map_err(failed)?;
+    let client_engine = run.machine(&cell.host)?.engine().await.map_err(failed)?;
+    Ok(engine.id != client_engine.id)
+}
+
+/// `{{ services.NAME.address }}` and `.port`, as seen from where the workload runs.
+pub(super) fn addresses(state: &CellState) -> Value {
+    let entry = |service: &ServicePlace| {
+        let address = state.place.as_ref().map(|client| address(&service.place, client));
+        (service.name.clone(), context! { address, port => service.port })
+    };
+    Value::from(state.services.iter().map(entry).collect::<BTreeMap<_, _>>())
+}
+
+fn address(service: &Place, client: &Place) -> String {
+    if let (Some(server), Some(client)) = (&service.container, &client.container)
+        && !service.is_on_host_network()
+        && (server.engine().id == client.engine().id && server.network == client.network)
+    {
+        return server.address.clone();
+    }
+    match service.machine.name == client.machine.name && client.is_on_host_network() {
+        true => "127.0.0.1".into(),
+        false => service.machine.peer_address.clone(),
+    }
+}
+
+/// Starts a service and waits until it is ready. A service that does not get there is stopped, and what
+/// it printed comes with the failure.
+pub(super) async fn start<'a>(
+    run: &Run,
+    cell: &Cell,
+    place: &'a ServicePlace,
+    context: &Context,
+) -> Result<Started<'a>, (Failure, Option<Ended>)> {
+    let failed = |reason: String| Failure::new(Stage::Service, format!("service `{}`: {reason}", place.name));
+    let declared = &cell::workload(run, cell).services[place.name.as_str()];
+    let context = context.with("port", place.port);
+    let command = context.command(&declared.run).map_err(|reason| (failed(reason), None))?;
+    let job = step::job(&place.place, command, &place.place.directory, false);
+    let (transport, stop) = (place.place.transport.clone(), CancellationToken::new());
+    let running = {
+        let (job, stop) = (job.clone(), stop.clone());
+        tokio::spawn(async move { job::run(&*transport, &job, None, &stop).await })
+    };
+    let mut started = Started { place, stop, running, ended: None };
+    let failure = tokio::select! {
+        ready = readiness::wait(&place.place, &job.id, &declared.ready, &context) => match ready {
+            Ok(()) => return Ok(started),
+            Err(reason) => failed(reason),
+        },
+        () = started.end() => failed(started.last_words("it ended before it was ready")),
+        () = run.stop.cancelled() => Failure::interrupted(Stage::Service),
+    };
+    Err((failure, started.stop().await))
+}
+
+/// Resolves when one of `services` dies; one that ends with exit code 0 has done its work.
+pub(super) async fn death(services: &mut [Started<'_>]) -> Failure {
+    if services.is_empty() {
+        return future::pending().await;
+    }
+    let deaths = services.iter_mut().map(|service| Box::pin(service.death()));
+    future::select_all(deaths).await.0
+}
+
+impl Started<'_> {
+    async fn end(&mut self) {
+        if self.ended.is_none() {
+            self.ended = Some((&mut self.running).await.unwrap_or_else(|error| {
+                Err(TransportError { message: format!("its task failed: {error}"), hint: None })
+            }));
+        }
+    }
+
+    async fn death(&mut self) -> Failure {
+        self.end().await;
+        match &self.ended {
+            Some(Ok(ended)) if ended.exit_code == 0 => future::pending().await,
+            _ => {
+                let reason = self.last_words("it died while the workload ran");
+                Failure::new(Stage::Service, format!("service `{}`: {reason}", self.place.name))
+            }
+        }
+    }
+
+    fn last_words(&self, what: &str) -> String {
+        match &self.ended {
+            Some(Ok(ended)) => metrics::reason(what, step::printed(ended)),
+            Some(Err(error)) => format!("{what}: {}", error.message),
+            None => what.to_owned(),
+        }
+    }
+
+    /// Ends it, if it has not ended, and returns what it printed.
+    pub(super) async fn stop(mut self) -> Option<Ended> {
+        self.stop.cancel();
+        self.end().await;
+        self.ended.and_then(Result::ok)
+    }
+}

@@ -1,0 +1,119 @@
+//! The steps around the measured command: commands, cache drops, waiting.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{DEFAULT_TIMEOUT, Failure, Run};
+use crate::environments::Place;
+use crate::event::{CacheDrop, Stage};
+use crate::hosts::{self, Machine};
+use crate::metrics::{self, ToolOutput};
+use crate::plan::substitute::Context;
+use crate::spec::TimeSpan;
+use crate::spec::workload::{RunStep, Step, Steps};
+use crate::transports::Transport;
+use crate::transports::job::{self, Ended, Job, Stopped};
+
+/// Runs `steps` one after the other in `place`; the first that fails ends them.
+#[expect(clippy::too_many_arguments, reason = "each is a different thing, and they meet only here")]
+pub(super) async fn run_all(
+    run: &Run,
+    steps: &Steps,
+    place: &Place,
+    context: &Context,
+    stage: Stage,
+    limit: Option<Duration>,
+    stop: &CancellationToken,
+    drops: &mut Vec<CacheDrop>,
+) -> Result<(), Failure> {
+    for step in &steps.0 {
+        if stop.is_cancelled() {
+            return Err(Failure::interrupted(stage));
+        }
+        match &step.value {
+            Step::Sleep(TimeSpan(time)) => tokio::select! {
+                () = tokio::time::sleep(*time) => {}
+                () = stop.cancelled() => return Err(Failure::interrupted(stage)),
+            },
+            Step::DropCaches => drops.push(drop_caches(&place.machine, stage).await?),
+            Step::Run(step) => command(run, step, place, context, stage, limit, stop).await?,
+        }
+    }
+    Ok(())
+}
+
+async fn drop_caches(machine: &Machine, stage: Stage) -> Result<CacheDrop, Failure> {
+    match hosts::drop_caches(machine).await {
+        Ok(figures) => Ok(CacheDrop {
+            host: machine.name.clone(),
+            cached_before_kb: figures.before_kb,
+            cached_after_kb: figures.after_kb,
+        }),
+        Err(reason) => Err(Failure::new(stage, reason)),
+    }
+}
+
+async fn command(
+    run: &Run,
+    step: &RunStep,
+    place: &Place,
+    context: &Context,
+    stage: Stage,
+    limit: Option<Duration>,
+    stop: &CancellationToken,
+) -> Result<(), Failure> {
+    let failed = |reason: String| Failure::new(stage, reason);
+    let command = context.render(&step.command).map_err(failed)?;
+    let (transport, directory): (&dyn Transport, &str) = match step.on.as_deref().map(|on| on.as_str()) {
+        None | Some("environment") => (&*place.transport, &place.directory),
+        Some("host") if place.container.is_none() => (&*place.transport, &place.directory),
+        Some("host") => (&*place.machine.transport, "/"),
+        Some(host) => (&*run.machine(host)?.transport, "/"),
+    };
+    let timeout = step.timeout.map(|time| time.0).or(limit).unwrap_or_else(|| default_timeout(run));
+    let job = job(place, command, directory, step.sudo);
+    let ended = job::run(transport, &job, Some(timeout), stop).await.map_err(|error| failed(error.message))?;
+    if let Some(stopped) = ended.stopped {
+        return Err(ended_early(&job.command, stopped, timeout, stage));
+    }
+    match ended.exit_code {
+        0 => Ok(()),
+        _ => Err(failed(metrics::reason(&format!("`{}` failed", shortened(&job.command)), printed(&ended)))),
+    }
+}
+
+/// The time a command may take when neither it nor its workload says.
+pub(super) fn default_timeout(run: &Run) -> Duration {
+    run.spec.timeout.as_ref().map_or(DEFAULT_TIMEOUT, |time| time.value.0)
+}
+
+/// A command of `place`, under the wrapper.
+pub(super) fn job(place: &Place, command: String, directory: &str, sudo: bool) -> Job {
+    let id = format!("{}-{}", place.id, job::next_number());
+    Job { command, directory: directory.to_owned(), sudo, id, place: place.id.clone() }
+}
+
+/// What was printed, as metrics take it.
+pub(super) fn printed(ended: &Ended) -> ToolOutput<'_> {
+    ToolOutput { stdout: &ended.stdout.bytes, stderr: &ended.stderr.bytes, exit_code: Some(ended.exit_code) }
+}
+
+/// The failure of a command that did not end by itself.
+pub(super) fn ended_early(command: &str, stopped: Stopped, timeout: Duration, stage: Stage) -> Failure {
+    match stopped {
+        Stopped::Cancelled => Failure::interrupted(stage),
+        Stopped::TimedOut => {
+            Failure::new(stage, format!("`{}` was ended after its timeout of {}", shortened(command), TimeSpan(timeout)))
+        }
+    }
+}
+
+/// The first line of a command, for messages.
+pub(super) fn shortened(command: &str) -> String {
+    let line = command.trim().lines().next().unwrap_or_default();
+    match line.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}

@@ -1,0 +1,51 @@
+//! What is worth knowing of a machine when its figures are compared with those of another.
+
+use indexmap::IndexMap;
+
+use crate::transports::{Transport, TransportError, job};
+
+/// Facts in the order they are shown: `os`, `kernel`, …, then the versions of `tools`. What a machine
+/// does not tell is left out. `directory` is where the cells' directories will be made.
+///
+/// # Errors
+/// When the machine can't be asked.
+pub async fn facts(
+    transport: &dyn Transport,
+    directory: &str,
+    tools: &[&str],
+) -> Result<IndexMap<String, String>, TransportError> {
+    let directory = job::quote(directory);
+    let versions: String = tools.iter().map(|tool| format!("fact {tool} \"$({} --version 2>&1 | head -n 1)\"\n", job::quote(tool))).collect();
+    let script = format!(
+        r#"fact() {{ [ -n "$2" ] && printf '%s\t%s\n' "$1" "$2"; }}
+fact os "$(. /etc/os-release 2>/dev/null; echo "$PRETTY_NAME")"
+fact kernel "$(uname -sr)"
+fact architecture "$(uname -m)"
+fact cpu "$(sed -n 's/^\(model name\|Model\)[[:space:]]*: *//p' /proc/cpuinfo | head -n 1)"
+fact cpus "$(nproc 2>/dev/null)"
+fact governor "$(cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor 2>/dev/null)"
+fact memory "$(sed -n 's/^MemTotal: *//p' /proc/meminfo)"
+fact virtualisation "$(systemd-detect-virt 2>/dev/null || sed -n 's/^flags.* hypervisor.*/virtual machine/p' /proc/cpuinfo | head -n 1)"
+mkdir -p {directory} 2>/dev/null
+mount=$(df -P {directory} 2>/dev/null | sed -n '$s/.*% *//p')
+fact 'work directory' {directory}
+fact 'file system' "$(while read -r _ at type options _; do [ "$at" = "$mount" ] && echo "$type ($options)"; done </proc/mounts | tail -n 1)"
+{versions}:"#
+    );
+    let printed = job::query(transport, &script).await?;
+    Ok(parse(&String::from_utf8_lossy(&printed)))
+}
+
+fn parse(printed: &str) -> IndexMap<String, String> {
+    let fact = |line: &str| line.split_once('\t').map(|(name, value)| (name.to_owned(), shortened(value.trim())));
+    printed.lines().filter_map(fact).collect()
+}
+
+/// Mount options can be very long; what makes a file system different comes first.
+fn shortened(value: &str) -> String {
+    const LIMIT: usize = 120;
+    match value.char_indices().nth(LIMIT) {
+        Some((end, _)) => format!("{}…", &value[..end]),
+        None => value.to_owned(),
+    }
+}

@@ -1,0 +1,149 @@
+//! Where machines come from: an entry of `hosts:` becomes a connected [`Machine`].
+
+mod caches;
+mod facts;
+mod ssh;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, OnceCell};
+
+use crate::diagnostic::Sources;
+use crate::spec::host::{Host, Sudo};
+use crate::transports::docker::Engine;
+use crate::transports::fake::Fake;
+use crate::transports::local::Local;
+use crate::transports::ssh::SshConnection;
+use crate::transports::{Transport, TransportError, job};
+
+pub use caches::{CacheFigures, drop_caches};
+pub use facts::facts;
+
+/// A machine that commands can be run on.
+pub struct Machine {
+    /// Its name in the experiment.
+    pub name: String,
+    /// The way to it.
+    pub transport: Arc<dyn Transport>,
+    /// How other hosts reach it.
+    pub peer_address: String,
+    /// Whether commands may become root.
+    pub sudo: Sudo,
+    kind: Kind,
+    engine: OnceCell<Engine>,
+    ports: Mutex<BTreeSet<u16>>,
+}
+
+enum Kind {
+    Local,
+    Ssh(SshConnection),
+    Fake,
+}
+
+/// Connects to the host `name` of a checked experiment.
+///
+/// # Errors
+/// When it can't be reached or does not let us in.
+pub async fn connect(name: &str, host: &Host, sources: &Sources) -> Result<Machine, TransportError> {
+    let (kind, transport, address): (Kind, Arc<dyn Transport>, String) = match &host.ssh {
+        Some(ssh) => {
+            let target = ssh::target(name, &ssh.0, sources);
+            let connection = SshConnection::connect(&target).await?;
+            (Kind::Ssh(connection.clone()), Arc::new(connection), ssh.0.address.value.clone())
+        }
+        None => (Kind::Local, Arc::new(Local), own_address()),
+    };
+    let peer_address = host.peer_address.as_ref().map_or(address, |address| address.value.clone());
+    Ok(Machine::new(name, kind, transport, peer_address, host.sudo.unwrap_or_default()))
+}
+
+impl Machine {
+    fn new(name: &str, kind: Kind, transport: Arc<dyn Transport>, peer_address: String, sudo: Sudo) -> Self {
+        let (engine, ports) = (OnceCell::new(), Mutex::default());
+        Machine { name: name.to_owned(), transport, peer_address, sudo, kind, engine, ports }
+    }
+
+    /// A machine that only answers as `fake` was told.
+    pub fn fake(name: &str, fake: Fake) -> Self {
+        Machine::new(name, Kind::Fake, Arc::new(fake), name.to_owned(), Sudo::Passwordless)
+    }
+
+    /// Its Docker Engine, connected when first asked for.
+    ///
+    /// # Errors
+    /// When it has none that answers.
+    pub async fn engine(&self) -> Result<&Engine, TransportError> {
+        const SOCKET: &str = "/var/run/docker.sock";
+        self.engine
+            .get_or_try_init(|| async {
+                match &self.kind {
+                    Kind::Local => Engine::connect(&self.name, SOCKET, None).await,
+                    Kind::Ssh(connection) => {
+                        let forwarded = connection.forward_unix(SOCKET).await?;
+                        let path = forwarded.path().to_string_lossy().into_owned();
+                        Engine::connect(&self.name, &path, Some(forwarded)).await
+                    }
+                    Kind::Fake => Err(TransportError { message: "a fake machine has no engine".into(), hint: None }),
+                }
+            })
+            .await
+    }
+
+    /// Its engine, if something has asked for it before.
+    pub fn engine_in_use(&self) -> Option<&Engine> {
+        self.engine.get()
+    }
+
+    /// A TCP port that nothing listens on and that was not given away before.
+    ///
+    /// # Errors
+    /// When the machine can't be asked.
+    pub async fn free_port(&self) -> Result<u16, TransportError> {
+        // Below the range from which the kernel takes ports for outgoing connections.
+        const RANGE: std::ops::Range<u16> = 20_000..32_000;
+        let printed = job::query(&*self.transport, "cat /proc/net/tcp /proc/net/tcp6 2>/dev/null; :").await?;
+        let listening = listening_ports(&String::from_utf8_lossy(&printed));
+        let mut given = self.ports.lock().await;
+        let start = RANGE.start + (std::process::id() as u16 % 1000) * 11;
+        let port = (start..RANGE.end).chain(RANGE.start..start).find(|port| !listening.contains(port) && !given.contains(port));
+        let port = port.ok_or_else(|| TransportError { message: format!("`{}`: no port is free", self.name), hint: None })?;
+        given.insert(port);
+        Ok(port)
+    }
+}
+
+/// The ports in state LISTEN of a /proc/net/tcp table.
+fn listening_ports(table: &str) -> BTreeSet<u16> {
+    let port = |line: &str| {
+        let mut words = line.split_whitespace().skip(1);
+        let local = words.next()?;
+        let state = words.nth(1)?;
+        (state == "0A").then_some(())?;
+        u16::from_str_radix(local.rsplit_once(':')?.1, 16).ok()
+    };
+    table.lines().filter_map(port).collect()
+}
+
+/// The address that packets to other machines leave from; no packet is sent to find it.
+fn own_address() -> String {
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
+        socket.connect("192.0.2.1:9")?;
+        socket.local_addr()
+    });
+    socket.map_or_else(|_| "127.0.0.1".into(), |address| address.ip().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listening_ports;
+
+    #[test]
+    fn listening_ports_of_proc_net_tcp() {
+        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid
+   0: 00000000:1451 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000
+   1: 0100007F:0016 0100007F:D431 01 00000000:00000000 00:00000000 00000000     0
+   2: 00000000000000000000000000000000:0050 00000000000000000000000000000000:0000 0A 00000000:00000000";
+        assert_eq!(listening_ports(table).into_iter().collect::<Vec<_>>(), [80, 5201]);
+    }
+}

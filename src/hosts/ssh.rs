@@ -1,0 +1,34 @@
+//! The `ssh:` fields of a host as what the transport wants.
+
+use std::path::PathBuf;
+
+use crate::diagnostic::Sources;
+use crate::spec::Text;
+use crate::spec::host::SshFields;
+use crate::transports::ssh::{KnownHosts, SshTarget};
+
+pub(super) fn target(name: &str, fields: &SshFields, sources: &Sources) -> SshTarget {
+    let path = |text: &Text| path(text, sources);
+    SshTarget {
+        name: name.to_owned(),
+        address: fields.address.value.clone(),
+        port: fields.port.as_ref().map(|port| port.value),
+        user: fields.user.as_ref().map(|user| user.value.clone()),
+        identity: fields.identity.as_ref().map(path),
+        jump: fields.jump.as_ref().map(|jump| jump.value.clone()),
+        known_hosts: match &fields.known_hosts {
+            None => KnownHosts::Default,
+            Some(text) if text.as_str() == "accept-new" => KnownHosts::AcceptNew,
+            Some(text) => KnownHosts::File(path(text)),
+        },
+        config: fields.config.as_ref().map(path),
+    }
+}
+
+/// `~` is the home directory; a relative path starts at the file it stands in.
+fn path(text: &Text, sources: &Sources) -> PathBuf {
+    match (text.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => sources.directory(text.span).join(text.as_str()),
+    }
+}

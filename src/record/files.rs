@@ -1,0 +1,95 @@
+//! The few ways in which a run touches the disk. A whole file is either the old or the new one, never
+//! half of it.
+
+use std::fs::{self, Permissions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::RecordError;
+
+/// Makes `path` hold exactly `bytes`, with the folders above it: written beside it, synced, renamed.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let replace = || {
+        fs::create_dir_all(folder)?;
+        // Readable as the umask allows; a temporary file would be its owner's alone.
+        let mut file =
+            tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    replace().map_err(|error: std::io::Error| RecordError::new("write", path, error))
+}
+
+/// Writes `value` as indented JSON with a final newline.
+pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {
+    let mut text =
+        serde_json::to_vec_pretty(value).map_err(|error| RecordError::new("write", path, error))?;
+    text.push(b'\n');
+    write_file(path, &text)
+}
+
+/// The bytes of a file.
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, RecordError> {
+    fs::read(path).map_err(|error| RecordError::new("read", path, error))
+}
+
+/// The paths in a folder, sorted; none where there is no such folder.
+pub(super) fn list_folder(path: &Path) -> Result<Vec<PathBuf>, RecordError> {
+    let list = || match fs::read_dir(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
+    };
+    let mut paths = list().map_err(|error| RecordError::new("list", path, error))?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// Makes a new folder `name` in `parent`; `name-2`, `name-3`, … where it exists.
+pub(super) fn create_unique_folder(parent: &Path, name: &str) -> Result<PathBuf, RecordError> {
+    fs::create_dir_all(parent).map_err(|error| RecordError::new("create", parent, error))?;
+    let mut path = parent.join(name);
+    let mut number = 1;
+    loop {
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                number += 1;
+                path = parent.join(format!("{name}-{number}"));
+            }
+            Err(error) => return Err(RecordError::new("create", &path, error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_file_is_replaced_and_readable_by_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/file");
+        write_file(&path, b"a longer first text").unwrap();
+        write_file(&path, b"second").unwrap();
+        assert_eq!(read_file(&path).unwrap(), b"second");
+        assert_ne!(fs::metadata(&path).unwrap().permissions().mode() & 0o044, 0);
+        assert_eq!(list_folder(path.parent().unwrap()).unwrap(), [path], "no temporary file is left");
+    }
+
+    #[test]
+    fn an_error_names_the_path_and_the_cause() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file/below");
+        fs::write(folder.path().join("file"), b"").unwrap();
+        let error = write_file(&path, b"").unwrap_err();
+        assert_eq!(error.to_string(), format!("could not write `{}`", path.display()));
+        assert!(std::error::Error::source(&error).is_some());
+    }
+}

@@ -1,0 +1,192 @@
+//! A run on disk: the only thing that the measuring half and the reporting half share. Read [`Record`]
+//! and [`Manifest`] first, then `layout.rs` for where each file lies.
+
+mod error;
+mod files;
+mod layout;
+mod reader;
+mod writer;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{CacheDrop, Outcome, Stage, Status};
+use crate::metrics::Measurement;
+use crate::plan::{Cell, Phase};
+
+pub use error::RecordError;
+pub use files::write_file;
+pub use layout::{RunDirectory, directory_name};
+pub use reader::{ListedRun, Run, experiment_folder, list_runs, read_run};
+pub use writer::RunWriter;
+
+/// The version of the format of `records.jsonl` and `manifest.json`.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The durable result of one attempt at a trial: one line of `records.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`FORMAT_VERSION`] of the writer.
+    pub v: u32,
+    /// `CELL#REPETITION`, or `CELL#warmup-N`.
+    pub trial: String,
+    /// The cell's name.
+    pub cell: String,
+    /// The workload's name.
+    pub workload: String,
+    /// The host's name.
+    pub host: String,
+    /// The environment's name.
+    pub environment: String,
+    /// The value of each parameter, as text.
+    pub parameters: BTreeMap<String, String>,
+    /// From 1, counted for each phase apart.
+    pub repetition: u32,
+    /// From 1.
+    pub attempt: u32,
+    /// The block of the planned order, from 1.
+    pub block: u32,
+    /// The place in the planned order, from 1.
+    pub order: usize,
+    /// Warm-up or measured.
+    pub phase: Phase,
+    /// How it ended.
+    pub status: Status,
+    /// Where it failed.
+    pub stage: Option<Stage>,
+    /// Why it failed.
+    pub reason: Option<String>,
+    /// RFC 3339, UTC.
+    pub started: String,
+    /// Wall time of the whole trial in seconds.
+    pub elapsed_s: f64,
+    /// The values, in base units.
+    pub measurements: Vec<Measurement>,
+    /// What a reader should know besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// Page cache around each `drop_caches`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<CacheDrop>,
+    /// The kept outputs, relative to the run's directory.
+    pub outputs: Vec<KeptOutput>,
+}
+
+impl Record {
+    /// What is kept of `outcome`; `outputs` are its captured outputs as they lie on disk.
+    pub fn new(outcome: &Outcome, cell: &Cell, outputs: Vec<KeptOutput>) -> Self {
+        Self {
+            v: FORMAT_VERSION,
+            trial: outcome.trial.id(),
+            cell: cell.name.to_string(),
+            workload: cell.workload.clone(),
+            host: cell.host.clone(),
+            environment: cell.environment.clone(),
+            parameters: cell.parameters.clone(),
+            repetition: outcome.trial.repetition,
+            attempt: outcome.attempt,
+            block: outcome.trial.block,
+            order: outcome.trial.order,
+            phase: outcome.trial.phase,
+            status: outcome.status,
+            stage: outcome.stage,
+            reason: outcome.reason.clone(),
+            started: outcome.started.clone(),
+            elapsed_s: outcome.elapsed_s,
+            measurements: outcome.measurements.clone(),
+            warnings: outcome.warnings.clone(),
+            caches: outcome.caches.clone(),
+            outputs,
+        }
+    }
+}
+
+/// The word that stands for an enum in every file, e.g. `ok` for [`Status::Ok`]: the one that serde writes.
+pub fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+/// One file below `output/`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptOutput {
+    /// Relative to the run's directory, e.g. `output/disk-read/lattepanda-a/docker/3/stdout`.
+    pub path: String,
+    /// Bytes that the command printed.
+    pub size: u64,
+    /// Whether only the first part was kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+}
+
+/// What a run is: `manifest.json`, written at its start and again at its end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`FORMAT_VERSION`] of the writer.
+    pub format: u32,
+    /// The version of `runner`.
+    pub runner: String,
+    /// The experiment's title; its file name without extension if it has none.
+    pub title: String,
+    /// The experiment's name: its file name without extension.
+    pub experiment: String,
+    /// The command's experiment file, as given.
+    pub file: String,
+    /// SHA-256 of `experiment.yaml`, the experiment as run, in hexadecimal.
+    pub digest: String,
+    /// The git commit of the experiment file's repository, with `-dirty` if the file was changed since.
+    pub commit: Option<String>,
+    /// The seed of the order.
+    pub seed: u64,
+    /// `blocks` or `sequential`.
+    pub order: String,
+    /// RFC 3339, UTC.
+    pub started: String,
+    /// RFC 3339, UTC; missing while the run goes on, or when it was killed.
+    pub ended: Option<String>,
+    /// Whether the run was interrupted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// Every cell in the order of the file: the rows and columns of the report.
+    pub cells: Vec<PlannedCell>,
+    /// The cell settings that comparisons are made against: axis name to value, e.g. `environment: native`.
+    pub baseline: BTreeMap<String, String>,
+    /// How many trials ended how; empty until the end.
+    pub counts: BTreeMap<String, usize>,
+}
+
+impl Manifest {
+    /// How many measured trials were planned over all cells.
+    pub fn planned(&self) -> usize {
+        self.cells.iter().map(|cell| cell.repetitions as usize).sum()
+    }
+}
+
+/// A cell as it was planned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedCell {
+    /// The cell's name.
+    pub cell: String,
+    /// The workload's name.
+    pub workload: String,
+    /// The host's name.
+    pub host: String,
+    /// The environment's name.
+    pub environment: String,
+    /// The value of each parameter, as text.
+    pub parameters: BTreeMap<String, String>,
+    /// Planned measured trials, without warm-up.
+    pub repetitions: u32,
+}
+
+/// What is known of one machine: `hosts/NAME.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// The host's name.
+    pub host: String,
+    /// Name and value, in the order they are shown: kernel, cpu, memory, …
+    pub facts: indexmap::IndexMap<String, String>,
+}

@@ -1,0 +1,244 @@
+//! Reads a run back, years later or while it still goes on. A half-written last line, as a kill or a full
+//! disk leaves it, is left out with a warning; anything else that is not a record is an error. Read [`Run`].
+
+use std::cmp::Ordering;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::files::{list_folder, read_file};
+use super::{FORMAT_VERSION, HostFacts, Manifest, Record, RecordError, RunDirectory};
+
+/// A run as it lies on disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Where it lies.
+    pub directory: RunDirectory,
+    /// What it is.
+    pub manifest: Manifest,
+    /// Its machines: those of the cells in their order, then the others by name.
+    pub hosts: Vec<HostFacts>,
+    /// By cell in the order of the manifest, warm-up first, then repetition, then the order in which they
+    /// were started: the order of lines on disk never shows.
+    pub records: Vec<Record>,
+    /// What a reader of the report should know of the files.
+    pub warnings: Vec<String>,
+}
+
+impl Run {
+    /// The last attempt at each trial: the one that counts.
+    pub fn last_attempts(&self) -> impl Iterator<Item = &Record> {
+        self.records.chunk_by(|one, next| one.trial == next.trial).filter_map(<[Record]>::last)
+    }
+}
+
+/// Reads the run in directory `path`.
+pub fn read_run(path: &Path) -> Result<Run, RecordError> {
+    let directory = RunDirectory::new(path);
+    let manifest = read_manifest(&directory)?;
+    let mut warnings = Vec::new();
+    let mut records = read_records(&directory.records(), &mut warnings)?;
+
+    let position = |cell: &str| manifest.cells.iter().position(|planned| planned.cell == cell);
+    let unplanned = records.iter().filter(|record| position(&record.cell).is_none()).count();
+    if unplanned > 0 {
+        warnings
+            .push(format!("{unplanned} records belong to no planned cell and are left out of the tables"));
+    }
+    records.sort_by_cached_key(|record| {
+        let place = position(&record.cell).unwrap_or(usize::MAX);
+        let started = record.started.parse::<Timestamp>().ok();
+        (place, record.cell.clone(), record.phase, record.repetition, started, record.attempt)
+    });
+
+    let mut hosts = read_hosts(&directory)?;
+    hosts.sort_by_key(|facts| {
+        manifest.cells.iter().position(|cell| cell.host == facts.host).unwrap_or(usize::MAX)
+    });
+    Ok(Run { directory, manifest, hosts, records, warnings })
+}
+
+/// One run among those of an experiment.
+#[derive(Debug)]
+pub struct ListedRun {
+    /// Where it lies.
+    pub directory: RunDirectory,
+    /// What it is, or why that can't be read.
+    pub manifest: Result<Manifest, RecordError>,
+    /// Whether its report was made.
+    pub has_report: bool,
+}
+
+/// The folder of all runs of the experiment: the one above the run, where it has the experiment's name; a
+/// run that was copied elsewhere has none.
+pub fn experiment_folder(run: &Run) -> Option<PathBuf> {
+    let above = fs::canonicalize(run.directory.path().join("..")).ok()?;
+    (above.file_name()? == run.manifest.experiment.as_str()).then_some(above)
+}
+
+/// The runs in an experiment's folder, newest first; folders without a manifest are no runs.
+pub fn list_runs(experiment: &Path) -> Result<Vec<ListedRun>, RecordError> {
+    let directories = list_folder(experiment)?.into_iter().map(RunDirectory::new);
+    let mut runs: Vec<_> = directories
+        .filter(|directory| directory.manifest().is_file())
+        .map(|directory| ListedRun {
+            manifest: read_manifest(&directory),
+            has_report: directory.report().is_file(),
+            directory,
+        })
+        .collect();
+    runs.reverse();
+    Ok(runs)
+}
+
+fn read_manifest(directory: &RunDirectory) -> Result<Manifest, RecordError> {
+    #[derive(Deserialize)]
+    struct Version {
+        format: u32,
+    }
+    let path = directory.manifest();
+    let bytes = read_file(&path)
+        .map_err(|error| error.with_hint("give the directory of one run, such as `results/NAME/START`"))?;
+    let failed = |error| RecordError::new("read", &path, error);
+    let version: Version = serde_json::from_slice(&bytes).map_err(failed)?;
+    refuse_newer(version.format, &path)?;
+    serde_json::from_slice(&bytes).map_err(failed)
+}
+
+fn read_hosts(directory: &RunDirectory) -> Result<Vec<HostFacts>, RecordError> {
+    let files = list_folder(&directory.hosts())?;
+    let json = files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    json.map(|path| {
+        serde_json::from_slice(&read_file(path)?).map_err(|error| RecordError::new("read", path, error))
+    })
+    .collect()
+}
+
+fn read_records(path: &Path, warnings: &mut Vec<String>) -> Result<Vec<Record>, RecordError> {
+    #[derive(Deserialize)]
+    struct Version {
+        v: u32,
+    }
+    let bytes = read_file(path)?;
+    let mut records = Vec::new();
+    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        if let Ok(Version { v }) = serde_json::from_slice(line) {
+            refuse_newer(v, path)?;
+        }
+        match serde_json::from_slice(line) {
+            Ok(record) => records.push(record),
+            Err(_) if !line.ends_with(b"\n") => {
+                warnings.push(format!("line {} of records.jsonl is half-written and left out", index + 1));
+            }
+            Err(error) => {
+                let cause = format!("line {}: {error}", index + 1);
+                return Err(RecordError::new("read", path, cause)
+                    .with_hint("restore the file, for example from version control"));
+            }
+        }
+    }
+    Ok(records)
+}
+
+fn refuse_newer(version: u32, path: &Path) -> Result<(), RecordError> {
+    match version.cmp(&FORMAT_VERSION) {
+        Ordering::Greater => {
+            let cause = format!("its format is version {version}, and this runner knows {FORMAT_VERSION}");
+            Err(RecordError::new("read", path, cause).with_hint("read this run with a newer runner"))
+        }
+        Ordering::Equal | Ordering::Less => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+
+    const MANIFEST: &str = r#"{"format":1,"runner":"0.1.0","title":"t","experiment":"e","file":"e.yaml",
+        "digest":"",
+        "commit":null,"seed":1,"order":"blocks","started":"2026-11-30T11:45:12Z","ended":null,
+        "cells":[{"cell":"b","workload":"w","host":"z","environment":"n","parameters":{},"repetitions":2},
+                 {"cell":"a","workload":"w","host":"h","environment":"n","parameters":{},"repetitions":2}],
+        "baseline":{},"counts":{}}"#;
+
+    fn line(cell: &str, repetition: u32, attempt: u32) -> String {
+        let record = serde_json::json!({
+            "v": 1, "trial": format!("{cell}#{repetition}"), "cell": cell, "workload": "w", "host": "h",
+            "environment": "n", "parameters": {}, "repetition": repetition, "attempt": attempt, "block": 1,
+            "order": 1, "phase": "measure", "status": "ok", "stage": null, "reason": null,
+            "started": format!("2026-11-30T11:45:1{attempt}Z"), "elapsed_s": 1.5, "outputs": [],
+            "measurements": [{"name": "m", "value": 0.1234567890123456, "unit": "s"}],
+        });
+        format!("{record}\n")
+    }
+
+    fn read(manifest: &str, records: &str) -> Result<Run, RecordError> {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::new(folder.path());
+        fs::write(directory.manifest(), manifest).unwrap();
+        fs::write(directory.records(), records).unwrap();
+        read_run(folder.path())
+    }
+
+    #[test]
+    fn records_come_in_report_order_and_keep_every_digit() {
+        let run =
+            read(MANIFEST, &[line("a", 1, 1), line("b", 2, 2), line("b", 2, 1), line("b", 1, 1)].concat());
+        let run = run.unwrap();
+        let order: Vec<_> = run.records.iter().map(|record| (&*record.trial, record.attempt)).collect();
+        assert_eq!(order, [("b#1", 1), ("b#2", 1), ("b#2", 2), ("a#1", 1)]);
+        let last: Vec<_> = run.last_attempts().map(|record| (&*record.trial, record.attempt)).collect();
+        assert_eq!(last, [("b#1", 1), ("b#2", 2), ("a#1", 1)]);
+        assert_eq!(run.records[0].measurements[0].value.to_string(), "0.1234567890123456");
+    }
+
+    #[test]
+    fn a_torn_last_line_is_left_out_wherever_it_was_cut() {
+        let whole = line("a", 1, 1);
+        for cut in 1..whole.len() - 1 {
+            let run = read(MANIFEST, &format!("{whole}{}", &whole[..cut])).unwrap();
+            assert_eq!((run.records.len(), run.warnings.len()), (1, 1), "cut at {cut}");
+        }
+        let only_the_newline_is_missing = read(MANIFEST, whole.trim_end()).unwrap();
+        assert_eq!(
+            (only_the_newline_is_missing.records.len(), only_the_newline_is_missing.warnings.len()),
+            (1, 0)
+        );
+    }
+
+    #[test]
+    fn what_is_no_run_is_refused_with_the_reason() {
+        let good = line("a", 1, 1);
+        let newer_manifest = MANIFEST.replace("\"format\":1", "\"format\":2,\"more\":[]");
+        for (manifest, records, cause) in [
+            (
+                MANIFEST,
+                format!("{good}{{\"v\":1,\n{good}"),
+                "line 2: EOF while parsing a value at line 2 column 0",
+            ),
+            (
+                MANIFEST,
+                format!("{good}{}", good.replace("\"v\":1", "\"v\":7")),
+                "its format is version 7, and this runner knows 1",
+            ),
+            (&newer_manifest, String::new(), "its format is version 2, and this runner knows 1"),
+            ("{}", String::new(), "missing field `format` at line 1 column 2"),
+        ] {
+            let error = read(manifest, &records).unwrap_err();
+            assert_eq!(error.source().unwrap().to_string(), cause);
+        }
+        let nowhere = read_run(Path::new("/nowhere")).unwrap_err();
+        assert_eq!(nowhere.to_string(), "could not read `/nowhere/manifest.json`");
+        assert!(nowhere.hint.is_some());
+    }
+
+    #[test]
+    fn records_of_unknown_cells_are_pointed_out() {
+        let run = read(MANIFEST, &line("c", 1, 1)).unwrap();
+        assert_eq!(run.warnings, ["1 records belong to no planned cell and are left out of the tables"]);
+    }
+}

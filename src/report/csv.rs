@@ -1,0 +1,116 @@
+//! The results as comma-separated values (RFC 4180 quoting, decimal point, line feeds as in every other
+//! file of a run): every digit, fixed columns first, then a column for each label and parameter. The
+//! columns are an interface.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+
+use crate::analysis::{Interval, Summary};
+use crate::metrics::Measurement;
+use crate::record::{Record, Run, word};
+
+const SAMPLES: &str =
+    "trial cell workload host environment repetition attempt phase status metric value unit";
+
+const SUMMARY: &str = "cell workload host environment metric unit better planned ok mean median sd cov min max \
+    mean_low mean_high median_low median_high ratio ratio_low ratio_high";
+
+type Text = Result<String, Box<dyn Error + Send + Sync>>;
+
+/// `samples.csv`: a row per attempt and metric; a row without metric for an attempt that measured nothing.
+pub(super) fn samples(run: &Run) -> Text {
+    let labels = names(run.records.iter().flat_map(|record| &record.measurements).map(|one| &one.labels));
+    let parameters = names(run.records.iter().map(|record| &record.parameters));
+    let row = |record: &Record, measurement: Option<&Measurement>| {
+        let mut row = vec![
+            record.trial.clone(),
+            record.cell.clone(),
+            record.workload.clone(),
+            record.host.clone(),
+            record.environment.clone(),
+            record.repetition.to_string(),
+            record.attempt.to_string(),
+            word(&record.phase),
+            word(&record.status),
+            measurement.map(|one| one.name.clone()).unwrap_or_default(),
+            number(measurement.map(|one| one.value)),
+            measurement.map(|one| one.unit.to_string()).unwrap_or_default(),
+        ];
+        row.extend(values(&labels, measurement.map(|one| &one.labels)));
+        row.extend(values(&parameters, Some(&record.parameters)));
+        row
+    };
+    let rows = run.records.iter().flat_map(|record| {
+        let measured = record.measurements.iter().map(|one| row(record, Some(one)));
+        measured.chain(record.measurements.is_empty().then(|| row(record, None))).collect::<Vec<_>>()
+    });
+    write(SAMPLES, &labels, &parameters, rows)
+}
+
+/// `summary.csv`: a row per cell and metric, in base units.
+pub(super) fn summary(summaries: &[Summary<'_>]) -> Text {
+    let labels = names(summaries.iter().map(|summary| &summary.metric.labels));
+    let parameters = names(summaries.iter().map(|summary| &summary.cell.parameters));
+    let row = |summary: &Summary<'_>| {
+        let Summary { cell, metric, sample, ratio, .. } = summary;
+        let mut row = vec![
+            cell.cell.clone(),
+            cell.workload.clone(),
+            cell.host.clone(),
+            cell.environment.clone(),
+            metric.name.clone(),
+            metric.unit.to_string(),
+            summary.better.map(|better| word(&better)).unwrap_or_default(),
+            cell.repetitions.to_string(),
+            summary.ok.to_string(),
+            number(sample.map(|sample| sample.mean)),
+            number(sample.map(|sample| sample.median)),
+            number(sample.and_then(|sample| sample.sd)),
+            number(sample.and_then(|sample| sample.cov)),
+            number(sample.map(|sample| sample.min)),
+            number(sample.map(|sample| sample.max)),
+        ];
+        row.extend(ends(summary.mean_interval));
+        row.extend(ends(summary.median_interval));
+        row.push(number(ratio.map(|ratio| ratio.estimate)));
+        row.extend(ends(ratio.map(|ratio| ratio.interval)));
+        row.extend(values(&labels, Some(&metric.labels)));
+        row.extend(values(&parameters, Some(&cell.parameters)));
+        row
+    };
+    write(SUMMARY, &labels, &parameters, summaries.iter().map(row))
+}
+
+fn write(
+    fixed: &str,
+    labels: &BTreeSet<&str>,
+    parameters: &BTreeSet<&str>,
+    rows: impl Iterator<Item = Vec<String>>,
+) -> Text {
+    let mut header: Vec<String> = fixed.split(' ').map(str::to_owned).collect();
+    header.extend(labels.iter().map(|name| format!("label.{name}")));
+    header.extend(parameters.iter().map(|name| format!("param.{name}")));
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(header)?;
+    for row in rows {
+        writer.write_record(row)?;
+    }
+    Ok(String::from_utf8(writer.into_inner()?)?)
+}
+
+fn names<'a>(maps: impl Iterator<Item = &'a BTreeMap<String, String>>) -> BTreeSet<&'a str> {
+    maps.flat_map(BTreeMap::keys).map(String::as_str).collect()
+}
+
+fn values(names: &BTreeSet<&str>, map: Option<&BTreeMap<String, String>>) -> Vec<String> {
+    names.iter().map(|name| map.and_then(|map| map.get(*name)).cloned().unwrap_or_default()).collect()
+}
+
+/// The shortest text that reads back as the same number; nothing for a number that there is not.
+fn number(value: Option<f64>) -> String {
+    value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
+}
+
+fn ends(interval: Option<Interval>) -> [String; 2] {
+    [number(interval.map(|interval| interval.low)), number(interval.map(|interval| interval.high))]
+}

@@ -1,0 +1,114 @@
+//! The tables of numbers: one a workload and metric, hosts as rows, what surrounds them as columns. A cell
+//! reads `94.20 [94.15, 94.31] 10/10 ×0.998`: median, spread, ok of planned trials, ratio to the baseline.
+
+use std::collections::BTreeSet;
+
+use super::number::{NOTHING, Scale, fixed, place};
+use super::view::{Column, MetricTable, Table, distinct};
+use crate::analysis::{ELAPSED, MetricKey, Ratio, Summary};
+use crate::record::{Manifest, PlannedCell, word};
+
+/// The tables in the order of workloads in the file and of metrics in the records. `elapsed` has a table
+/// only where a workload has no other metric; its numbers are in `summary.csv` always.
+pub(super) fn metric_tables(manifest: &Manifest, summaries: &[Summary<'_>]) -> Vec<MetricTable> {
+    let workloads = distinct(manifest.cells.iter().map(|cell| &cell.workload));
+    let tables = workloads.iter().flat_map(|workload| {
+        let of_workload: Vec<_> = summaries.iter().filter(|one| one.cell.workload == *workload).collect();
+        let mut metrics = Vec::new();
+        for summary in &of_workload {
+            if !metrics.contains(&&summary.metric) {
+                metrics.push(&summary.metric);
+            }
+        }
+        let alone = metrics.len() == 1;
+        metrics.retain(|metric| alone || metric.name != ELAPSED);
+        let of_metric =
+            |metric: &MetricKey| of_workload.iter().copied().filter(|one| one.metric == *metric).collect();
+        metrics.into_iter().map(|metric| metric_table(manifest, of_metric(metric))).collect::<Vec<_>>()
+    });
+    tables.flatten().collect()
+}
+
+/// The table of `summaries`: all cells of one workload and metric.
+fn metric_table(manifest: &Manifest, summaries: Vec<&Summary<'_>>) -> Option<MetricTable> {
+    let first = summaries.first()?;
+    let metric = &first.metric;
+    let largest = summaries.iter().filter_map(|one| one.sample).map(|sample| sample.median.abs());
+    let scale = Scale::new(&metric.unit, largest.fold(0.0, f64::max));
+    let varying = varying_parameters(&summaries);
+    let labels: Vec<_> = summaries.iter().map(|one| column_label(one.cell, &varying)).collect();
+    let (columns, hosts) = (distinct(labels.iter()), distinct(summaries.iter().map(|one| &one.cell.host)));
+    let text = |host: &String, column: &String| {
+        let place =
+            summaries.iter().zip(&labels).find(|(one, label)| one.cell.host == *host && *label == column);
+        place.map(|(summary, _)| cell_text(summary, &scale)).unwrap_or_default()
+    };
+    let rows = hosts.iter().map(|host| {
+        std::iter::once(host.clone()).chain(columns.iter().map(|column| text(host, column))).collect()
+    });
+    let settings = manifest.baseline.iter().map(|(axis, value)| format!("{axis}={value}"));
+    let names = std::iter::once(metric.name.clone())
+        .chain(metric.labels.iter().map(|(name, value)| format!("{name}={value}")));
+    Some(MetricTable {
+        workload: first.cell.workload.clone(),
+        metric: names.collect::<Vec<_>>().join(", "),
+        better: first.better.map(|better| word(&better)),
+        has_interval: summaries.iter().any(|one| one.median_interval.is_some()),
+        has_range: summaries.iter().any(|one| has_range(one)),
+        baseline: summaries
+            .iter()
+            .any(|one| one.ratio.is_some())
+            .then(|| settings.collect::<Vec<_>>().join(", ")),
+        table: Table {
+            rows: rows.collect(),
+            columns: std::iter::once(Column::text("host"))
+                .chain(columns.iter().map(Column::number))
+                .collect(),
+        },
+        unit: scale.name,
+    })
+}
+
+/// The parameters that tell the columns apart.
+fn varying_parameters<'a>(summaries: &[&'a Summary<'_>]) -> BTreeSet<&'a str> {
+    let names = summaries.iter().flat_map(|one| one.cell.parameters.keys());
+    let values =
+        |name: &str| summaries.iter().map(|one| one.cell.parameters.get(name)).collect::<BTreeSet<_>>();
+    names.map(String::as_str).filter(|name| values(name).len() > 1).collect()
+}
+
+fn column_label(cell: &PlannedCell, varying: &BTreeSet<&str>) -> String {
+    let parameters = cell.parameters.iter().filter(|(name, _)| varying.contains(name.as_str()));
+    let parts = parameters.map(|(name, value)| format!("{name}={value}"));
+    std::iter::once(cell.environment.clone()).chain(parts).collect::<Vec<_>>().join(", ")
+}
+
+/// Too few trials for an interval of the median, and more than one.
+fn has_range(summary: &Summary<'_>) -> bool {
+    summary.median_interval.is_none() && summary.ok > 1
+}
+
+fn cell_text(summary: &Summary<'_>, scale: &Scale) -> String {
+    let of_planned = format!("{}/{}", summary.ok, summary.cell.repetitions);
+    let Some(sample) = summary.sample else {
+        return format!("{NOTHING} {of_planned}");
+    };
+    let median = scale.apply(sample.median);
+    let interval = summary.median_interval.map(|ends| (scale.apply(ends.low), scale.apply(ends.high)));
+    let place_of_median = place(median, interval);
+    let write = |value| fixed(value, place_of_median);
+    let mut parts = vec![write(median)];
+    match interval {
+        Some((low, high)) => parts.push(format!("[{}, {}]", write(low), write(high))),
+        None if has_range(summary) => {
+            let (min, max) = (scale.apply(sample.min), scale.apply(sample.max));
+            parts.push(format!("({}–{})", write(min), write(max)));
+        }
+        None => {}
+    }
+    parts.push(of_planned);
+    parts.extend(summary.ratio.map(|Ratio { estimate, interval }| {
+        format!("×{}", fixed(estimate, place(estimate, Some((interval.low, interval.high)))))
+    }));
+    parts.join(" ")
+}

@@ -1,0 +1,144 @@
+//! How a number is written in a table: one scale a table, and no more digits than the measurement carries.
+//! Files for machines keep every digit and don't come here.
+
+use crate::units::Unit;
+
+/// A unit to show values in, e.g. Mbit/s.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Scale {
+    /// How many base units it is.
+    factor: f64,
+    /// Its name; empty for a bare number.
+    pub name: String,
+}
+
+impl Scale {
+    /// The scale for values of `unit` of which `largest` is the largest: that one is written with 1 to 3
+    /// digits before the point, where the unit has a prefix for it.
+    pub fn new(unit: &Unit, largest: f64) -> Self {
+        let scales: &[(f64, &str)] = match unit {
+            Unit::BitPerSecond => {
+                &[(1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")]
+            }
+            Unit::BytePerSecond => {
+                &[(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]
+            }
+            Unit::Byte => &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")],
+            Unit::Second => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")],
+            Unit::Count | Unit::PerSecond | Unit::Percent | Unit::Other(_) => &[(1.0, unit.as_str())],
+        };
+        let fits = |factor: f64| factor <= largest.abs() || (largest == 0.0 && factor == 1.0);
+        let fitting = scales.iter().find(|(factor, _)| fits(*factor)).or(scales.last());
+        let (factor, name) = fitting.copied().unwrap_or((1.0, unit.as_str()));
+        Self { factor, name: name.to_owned() }
+    }
+
+    /// `value`, given in the base unit, in this unit.
+    pub fn apply(&self, value: f64) -> f64 {
+        value / self.factor
+    }
+}
+
+/// How many decimals show `value` with `digits` significant digits; negative where whole digits are to be
+/// rounded.
+fn decimals(value: f64, digits: usize) -> i32 {
+    // The exponent after rounding to that many digits: 0.0996 with two digits is 0.10.
+    let rounded = format!("{value:.*e}", digits.saturating_sub(1));
+    let exponent = rounded.rsplit_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
+    (digits as i32 - 1 - exponent.unwrap_or(0)).min(MOST_DECIMALS)
+}
+
+const MOST_DECIMALS: i32 = 12;
+
+/// How many decimals show an estimate and the `ends` of its interval: the half-width to two significant
+/// digits and everything to that place, but two digits of the estimate at least; four of it where there is
+/// no interval.
+pub(super) fn place(estimate: f64, ends: Option<(f64, f64)>) -> i32 {
+    let half_width = ends.map(|(low, high)| (high - low) / 2.0);
+    match half_width.filter(|half_width| *half_width > 0.0 && half_width.is_finite()) {
+        Some(half_width) => decimals(half_width, 2).max(decimals(estimate, 2)),
+        None => decimals(estimate, 4),
+    }
+}
+
+/// `value` rounded to that many decimals; `–` for what is not a number.
+pub(super) fn fixed(value: f64, decimals: i32) -> String {
+    if !value.is_finite() {
+        return NOTHING.to_owned();
+    }
+    match usize::try_from(decimals) {
+        Ok(decimals) => format!("{value:.decimals$}"),
+        Err(_) => {
+            let place = 10_f64.powi(-decimals);
+            format!("{:.0}", (value / place).round() * place)
+        }
+    }
+}
+
+/// `value` with that many significant digits.
+pub(super) fn significant(value: f64, digits: usize) -> String {
+    fixed(value, decimals(value, digits))
+}
+
+/// What stands for a value that there is not.
+pub(super) const NOTHING: &str = "–";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scale_fits_the_largest_value() {
+        for (unit, largest, name, shown) in [
+            (Unit::BitPerSecond, 94.2e6, "Mbit/s", 94.2),
+            (Unit::BitPerSecond, 999.0, "bit/s", 999.0),
+            (Unit::BytePerSecond, 1e9, "GB/s", 1.0),
+            (Unit::BytePerSecond, 0.5, "B/s", 0.5),
+            (Unit::Byte, 20_480.0, "kB", 20.48),
+            (Unit::Second, 90.0, "s", 90.0),
+            (Unit::Second, 0.25e-3, "us", 250.0),
+            (Unit::Second, 0.0, "s", 0.0),
+            (Unit::Second, 0.5e-9, "ns", 0.5),
+            (Unit::Count, 1e9, "count", 1e9),
+            (Unit::Other("fps".into()), 1e-3, "fps", 1e-3),
+        ] {
+            let scale = Scale::new(&unit, largest);
+            assert_eq!(scale.name, name, "{largest} {unit}");
+            assert!((scale.apply(largest) - shown).abs() <= 1e-9 * shown, "{largest} {unit}");
+        }
+    }
+
+    #[test]
+    fn a_value_ends_at_the_second_digit_of_its_half_width() {
+        for (value, half_width, text) in [
+            (94.2345, 0.0523, "94.234"),
+            (94.2345, 0.0996, "94.23"),
+            (94.2345, 1.0, "94.2"),
+            (94_234.5, 1234.0, "94200"),
+            (0.000_123_45, 0.000_004_2, "0.0001234"),
+            (3.21, 150.0, "3.2"),
+            (94.2345, 0.0, "94.23"),
+            (0.0, 0.0, "0.000"),
+            (1.0, 1e-30, "1.000000000000"),
+            (f64::INFINITY, 1.0, "–"),
+        ] {
+            // Around 0: around the value the smallest half-width would be lost.
+            let place = place(value, Some((-half_width, half_width)));
+            assert_eq!(fixed(value, place), text, "{value} ± {half_width}");
+        }
+    }
+
+    #[test]
+    fn significant_digits_count_from_the_first() {
+        for (value, text) in [
+            (0.96896, "0.969"),
+            (1.0, "1.00"),
+            (0.9999, "1.00"),
+            (12.345, "12.3"),
+            (1234.5, "1230"),
+            (0.0, "0.00"),
+        ] {
+            assert_eq!(significant(value, 3), text);
+        }
+    }
+}

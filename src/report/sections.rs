@@ -1,0 +1,112 @@
+//! The tables beside the numbers: failures, warnings, cache drops, machines. Each is left out where there is
+//! nothing to say.
+
+use indexmap::{IndexMap, IndexSet};
+
+use super::number::{NOTHING, Scale, significant};
+use super::view::{Column, Table};
+use crate::event::{CacheDrop, Status};
+use crate::record::{HostFacts, Record, Run, word};
+use crate::units::Unit;
+
+/// Every attempt that is not ok, those with the same stage and reason in one row.
+pub(super) fn failures(run: &Run) -> Option<Table> {
+    let last: IndexMap<_, _> = run.last_attempts().map(|record| (&record.trial, record)).collect();
+    let failed = run.records.iter().filter(|record| record.status != Status::Ok);
+    let rows = by_text(failed.map(|record| {
+        let repeated = last.get(&record.trial).is_some_and(|last| *last != record);
+        let trial = if repeated { format!("{} (repeated)", record.trial) } else { record.trial.clone() };
+        let stage = record.stage.map_or_else(|| NOTHING.to_owned(), |stage| word(&stage));
+        let reason = record.reason.clone().unwrap_or_else(|| NOTHING.to_owned());
+        (trial, vec![word(&record.status), stage, reason])
+    }));
+    table(["trials", "status", "stage", "reason"].map(Column::text).into(), rows)
+}
+
+/// What is to be said of the files, then what the trials said, the same words in one row.
+pub(super) fn warnings(run: &Run) -> Option<Table> {
+    let files = run.warnings.iter().map(|warning| vec![NOTHING.to_owned(), warning.clone()]);
+    let trials = by_text(run.records.iter().flat_map(|record| {
+        record.warnings.iter().map(|warning| (record.trial.clone(), vec![warning.clone()]))
+    }));
+    table(["trials", "warning"].map(Column::text).into(), files.chain(trials).collect())
+}
+
+/// Rows of trials and what is said of them: one row for all trials with the same texts.
+fn by_text(trials: impl Iterator<Item = (String, Vec<String>)>) -> Vec<Vec<String>> {
+    let mut groups: IndexMap<Vec<String>, Vec<String>> = IndexMap::new();
+    for (trial, texts) in trials {
+        groups.entry(texts).or_default().push(trial);
+    }
+    groups
+        .into_iter()
+        .map(|(texts, trials)| std::iter::once(trial_list(&trials)).chain(texts).collect())
+        .collect()
+}
+
+/// For each machine: how many cache drops were seen to free memory, of all, and by how much
+/// at least those did.
+pub(super) fn caches(records: &[Record]) -> Option<Table> {
+    let mut hosts: IndexMap<&str, Vec<&CacheDrop>> = IndexMap::new();
+    for drop in records.iter().flat_map(|record| &record.caches) {
+        hosts.entry(&drop.host).or_default().push(drop);
+    }
+    let rows = hosts.into_iter().map(|(host, drops)| {
+        let freed = drops.iter().map(|drop| drop.cached_before_kb.saturating_sub(drop.cached_after_kb));
+        let verified = freed.filter(|freed| *freed > 0);
+        let smallest = verified.clone().min().map_or_else(|| NOTHING.to_owned(), kernel_kilobytes);
+        vec![host.to_owned(), format!("{}/{}", verified.count(), drops.len()), smallest]
+    });
+    let columns = vec![Column::text("host"), Column::number("verified"), Column::number("smallest drop")];
+    table(columns, rows.collect())
+}
+
+/// An amount of `/proc/meminfo`, whose kB are 1024 bytes.
+fn kernel_kilobytes(amount: u64) -> String {
+    let bytes = amount as f64 * 1024.0;
+    let scale = Scale::new(&Unit::Byte, bytes);
+    format!("{} {}", significant(scale.apply(bytes), 3), scale.name)
+}
+
+/// What is known of each machine.
+pub(super) fn machines(hosts: &[HostFacts]) -> Option<Table> {
+    let facts: IndexSet<_> = hosts.iter().flat_map(|host| host.facts.keys()).collect();
+    let rows = facts.into_iter().map(|fact| {
+        let values = hosts.iter().map(|host| host.facts.get(fact).map_or(NOTHING, String::as_str).to_owned());
+        std::iter::once(fact.clone()).chain(values).collect()
+    });
+    let columns =
+        std::iter::once(Column::text("fact")).chain(hosts.iter().map(|host| Column::text(&host.host)));
+    table(columns.collect(), rows.collect())
+}
+
+fn table(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Option<Table> {
+    (!rows.is_empty()).then_some(Table { columns, rows })
+}
+
+/// Trials by their names, the cell's part said once: `disk/a/native#1, #2; disk/b/native#1`.
+fn trial_list(trials: &[String]) -> String {
+    let mut list = String::new();
+    let mut last_cell = None;
+    for trial in trials {
+        let (cell, label) = trial.rsplit_once('#').unwrap_or((trial, ""));
+        match last_cell.replace(cell) {
+            Some(last) if last == cell => list.push_str(&format!(", #{label}")),
+            Some(_) => list.push_str(&format!("; {trial}")),
+            None => list.push_str(trial),
+        }
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_trials_says_each_cell_once() {
+        let trials = ["d/a/native#1", "d/a/native#2 (repeated)", "d/b/native#1"].map(str::to_owned);
+        assert_eq!(trial_list(&trials), "d/a/native#1, #2 (repeated); d/b/native#1");
+        assert_eq!(trial_list(&[]), "");
+    }
+}

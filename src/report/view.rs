@@ -1,0 +1,183 @@
+//! What a template sees of a run, and nothing else: texts, lists and tables, every number already written
+//! out. Read [`ReportView`]; `estimates.rs` and `sections.rs` fill in its tables.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{estimates, sections};
+use crate::analysis::Summary;
+use crate::event::Status;
+use crate::plan::Phase;
+use crate::record::Run;
+
+/// A whole report.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReportView {
+    /// The experiment's title.
+    pub title: String,
+    /// The workloads, in the order of the file, as are all lists.
+    pub workloads: Vec<String>,
+    /// The hosts that were measured.
+    pub hosts: Vec<String>,
+    /// The environments.
+    pub environments: Vec<String>,
+    /// The start, UTC.
+    pub started: String,
+    /// The end, UTC; none for a run that goes on or was killed.
+    pub ended: Option<String>,
+    /// From start to end, e.g. `46 min 28 s`.
+    pub duration: Option<String>,
+    /// Whether the run was stopped before its end.
+    pub interrupted: bool,
+    /// How many measured trials are ok.
+    pub ok: String,
+    /// How many measured trials were planned.
+    pub planned: String,
+    /// How many planned trials left no record.
+    pub missing: String,
+    /// How many warm-up trials are left out; none if there are none.
+    pub warmups: Option<String>,
+    /// `blocks` or `sequential`.
+    pub order: String,
+    /// The seed of the order.
+    pub seed: String,
+    /// The version of `runner`.
+    pub runner: String,
+    /// The experiment file.
+    pub file: String,
+    /// The git commit of the experiment.
+    pub commit: Option<String>,
+    /// One table a workload and metric.
+    pub metrics: Vec<MetricTable>,
+    /// Trials, stage and reason of what is not ok.
+    pub failures: Option<Table>,
+    /// What a reader should know besides.
+    pub warnings: Option<Table>,
+    /// What the cache drops did.
+    pub caches: Option<Table>,
+    /// Facts as rows, machines as columns.
+    pub machines: Option<Table>,
+}
+
+/// The estimates of one metric of one workload: hosts as rows, environments and varying parameters as
+/// columns.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricTable {
+    /// The workload's name.
+    pub workload: String,
+    /// The metric's name, with its labels if it has some.
+    pub metric: String,
+    /// The unit of the table; empty for a bare number.
+    pub unit: String,
+    /// `higher` or `lower`.
+    pub better: Option<String>,
+    /// Whether a cell shows an interval of the median, in `[ ]`.
+    pub has_interval: bool,
+    /// Whether a cell shows its smallest and largest value, in `( )`.
+    pub has_range: bool,
+    /// What ratios are to, e.g. `environment=native`; none where there is no ratio.
+    pub baseline: Option<String>,
+    /// The cells.
+    pub table: Table,
+}
+
+/// A table of texts, not yet escaped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// From left to right.
+    pub columns: Vec<Column>,
+    /// From top to bottom, a text for each column.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// One column of a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Column {
+    /// What stands above it.
+    pub header: String,
+    /// Whether it is set flush right.
+    pub numeric: bool,
+}
+
+impl Column {
+    /// A column of words.
+    pub fn text(header: impl Into<String>) -> Self {
+        Self { header: header.into(), numeric: false }
+    }
+
+    /// A column of numbers.
+    pub fn number(header: impl Into<String>) -> Self {
+        Self { header: header.into(), numeric: true }
+    }
+}
+
+impl ReportView {
+    /// Everything that a report of `run` says.
+    pub fn new(run: &Run, summaries: &[Summary<'_>]) -> Self {
+        let manifest = &run.manifest;
+        let measured: Vec<_> = run.last_attempts().filter(|record| record.phase == Phase::Measure).collect();
+        let ok = measured.iter().filter(|record| record.status == Status::Ok).count();
+        let warmups = run.last_attempts().filter(|record| record.phase == Phase::Warmup).count();
+        let started = manifest.started.parse::<Timestamp>().ok();
+        let ended = manifest.ended.as_ref().and_then(|ended| ended.parse::<Timestamp>().ok());
+        let cells = || manifest.cells.iter();
+        Self {
+            title: manifest.title.clone(),
+            workloads: distinct(cells().map(|cell| &cell.workload)),
+            hosts: distinct(cells().map(|cell| &cell.host)),
+            environments: distinct(cells().map(|cell| &cell.environment)),
+            started: started.map_or_else(|| manifest.started.clone(), date_and_time),
+            ended: ended.map(date_and_time),
+            duration: started
+                .zip(ended)
+                .map(|(started, ended)| duration(ended.as_second() - started.as_second())),
+            interrupted: manifest.interrupted,
+            ok: ok.to_string(),
+            planned: manifest.planned().to_string(),
+            missing: manifest.planned().saturating_sub(measured.len()).to_string(),
+            warmups: (warmups > 0).then(|| warmups.to_string()),
+            order: manifest.order.clone(),
+            seed: manifest.seed.to_string(),
+            runner: manifest.runner.clone(),
+            file: manifest.file.clone(),
+            commit: manifest.commit.clone(),
+            metrics: estimates::metric_tables(manifest, summaries),
+            failures: sections::failures(run),
+            warnings: sections::warnings(run),
+            caches: sections::caches(&run.records),
+            machines: sections::machines(&run.hosts),
+        }
+    }
+}
+
+/// The different texts, in the order of first appearance.
+pub(super) fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
+    texts.cloned().collect::<indexmap::IndexSet<_>>().into_iter().collect()
+}
+
+fn date_and_time(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+fn duration(seconds: i64) -> String {
+    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{rest} s"),
+        (0, _) => format!("{minutes} min {rest} s"),
+        _ => format!("{hours} h {minutes} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_show_their_two_largest_parts() {
+        for (seconds, text) in
+            [(0, "0 s"), (59, "59 s"), (2788, "46 min 28 s"), (3600, "1 h 0 min"), (90_061, "25 h 1 min")]
+        {
+            assert_eq!(duration(seconds), text);
+        }
+    }
+}

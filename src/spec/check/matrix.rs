@@ -1,0 +1,86 @@
+//! Rules on the matrix and the baseline: axes that exist, values that are declared.
+
+use super::super::matrix::{Block, Exclude};
+use super::super::{List, Spec, Text};
+use super::{must_exist, point_names};
+use crate::diagnostic::{Problem, Sources, suggest};
+
+/// Keys of a block that are not axes.
+const AXES: [&str; 3] = ["workload", "host", "environment"];
+
+pub(super) fn check(spec: &Spec, sources: &Sources, problems: &mut Vec<Problem>) {
+    for block in &spec.matrix {
+        check_block(spec, block, sources, problems);
+    }
+    let parameters: Vec<&str> = spec.workloads.values().flat_map(|workload| workload.parameters.keys()).map(|name| name.as_str()).collect();
+    for (axis, value) in &spec.report.baseline {
+        check_axis(spec, axis, std::slice::from_ref(value), &parameters, problems);
+    }
+    for count in spec.repetitions.iter().chain(spec.matrix.iter().filter_map(|block| block.repetitions.as_ref())) {
+        if count.value == 0 {
+            problems.push(Problem::at(count.span, "nothing is measured with 0 repetitions").help("write at least 1"));
+        }
+    }
+}
+
+fn check_block(spec: &Spec, block: &Block, sources: &Sources, problems: &mut Vec<Problem>) {
+    let parameters = parameters(spec, block);
+    let mut seen: Vec<&str> = Vec::new();
+    for (axis, List { values, .. }) in &block.axes {
+        if seen.contains(&axis.as_str()) {
+            problems.push(Problem::at(axis.span, format!("axis `{}` is written twice", axis.value)).help("join the two lists"));
+        }
+        seen.push(axis);
+        if values.is_empty() {
+            problems.push(Problem::at(axis.span, format!("axis `{}` has no value", axis.value)).help("the block would be empty: give it a value"));
+        }
+        check_axis(spec, axis, values, &parameters, problems);
+        for (index, value) in values.iter().enumerate() {
+            if values[..index].contains(value) {
+                problems.push(Problem::at(value.span, format!("`{}` is written twice", value.value)).help("remove one of them"));
+            }
+        }
+    }
+    for exclude in &block.exclude {
+        match &exclude.value {
+            Exclude::Values(axes) => {
+                for (axis, List { values, .. }) in axes {
+                    check_axis(spec, axis, values, &parameters, problems);
+                }
+            }
+            Exclude::Expression(text) => {
+                let names = point_names(spec, parameters.iter().map(|name| (*name).to_owned()));
+                problems.extend(names.check_expression(text, exclude.span, sources));
+            }
+        }
+    }
+}
+
+/// The parameters of the workloads that a block names, or of all.
+fn parameters<'a>(spec: &'a Spec, block: &Block) -> Vec<&'a str> {
+    let named = block.axes.iter().find(|(axis, _)| axis.as_str() == "workload");
+    spec.workloads
+        .iter()
+        .filter(|(name, _)| named.is_none_or(|(_, list)| list.values.contains(name)))
+        .flat_map(|(_, workload)| workload.parameters.keys().map(|name| name.as_str()))
+        .collect()
+}
+
+fn check_axis(spec: &Spec, axis: &Text, values: &[Text], parameters: &[&str], problems: &mut Vec<Problem>) {
+    for value in values {
+        match axis.as_str() {
+            "workload" => must_exist(value, &spec.workloads, "workload", problems),
+            "host" => must_exist(value, &spec.hosts, "host", problems),
+            "environment" => must_exist(value, &spec.environments, "environment", problems),
+            _ => {}
+        }
+    }
+    if !AXES.contains(&axis.as_str()) && !parameters.contains(&axis.as_str()) {
+        let known = AXES.iter().copied().chain(parameters.iter().copied());
+        problems.push(
+            Problem::at(axis.span, format!("unknown axis `{}`", axis.value))
+                .label("neither an axis nor a parameter of these workloads")
+                .help(suggest(axis, known)),
+        );
+    }
+}

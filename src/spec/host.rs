@@ -1,0 +1,120 @@
+//! The `hosts:` section: what can execute something, and how it is reached.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use super::located::{Located, Text};
+use super::string_or_map::string_or_map;
+
+/// One host: exactly one of the kind keys, and what holds for every kind.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Kind: the machine that runs `runner`.
+    pub local: Option<Located<Local>>,
+    /// Kind: a machine reached by SSH.
+    pub ssh: Option<Located<Ssh>>,
+    /// How other hosts reach this one, where that differs from the address that `runner` uses.
+    pub peer_address: Option<Text>,
+    /// Whether commands may become root without a password.
+    pub sudo: Option<Sudo>,
+    /// Free text for templates: `{{ host.labels.board }}`.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub labels: IndexMap<Text, Text>,
+}
+
+/// The machine that runs `runner`; it needs no settings.
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Local {}
+
+/// How root commands (`drop_caches`, `sudo: true`) are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sudo {
+    /// Never.
+    None,
+    /// With `sudo -n`, unless the user is root already.
+    #[default]
+    Passwordless,
+}
+
+/// A machine reached by SSH: `user@address:port`, an alias of `~/.ssh/config`, or the fields.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SshFields {
+    /// Host name, IP address or alias.
+    pub address: Text,
+    /// Login name.
+    pub user: Option<Text>,
+    /// TCP port.
+    pub port: Option<Located<u16>>,
+    /// Private key file; `~` is the home directory.
+    pub identity: Option<Text>,
+    /// A host to connect through, `user@address:port`.
+    pub jump: Option<Text>,
+    /// A known_hosts file, or `accept-new` to add the key of a host that is not known yet.
+    pub known_hosts: Option<Text>,
+    /// An SSH client configuration file to read instead of `~/.ssh/config`.
+    pub config: Option<Text>,
+}
+
+string_or_map!(Ssh, SshFields, "`user@address:port` or a map with `address`");
+
+/// The fields of `ssh:`, however they were written.
+#[derive(Debug, Clone, Default)]
+pub struct Ssh(pub SshFields);
+
+impl Ssh {
+    fn from_fields(fields: SshFields) -> Result<Self, String> {
+        Ok(Ssh(fields))
+    }
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        let (user, rest) = match text.rsplit_once('@') {
+            Some((user, rest)) => (Some(user), rest),
+            None => (None, text),
+        };
+        let (address, port) = match rest.rsplit_once(':') {
+            Some((address, port)) if !address.contains(':') || address.ends_with(']') => (address, Some(port)),
+            _ => (rest, None),
+        };
+        let address = address.trim_start_matches('[').trim_end_matches(']');
+        if address.is_empty() {
+            return Err("an address is missing before the port".into());
+        }
+        let port = port.map(str::parse::<u16>).transpose().map_err(|_| "the port is not a number below 65536")?;
+        Ok(Ssh(SshFields {
+            address: unlocated(address.to_owned()),
+            user: user.map(|user| unlocated(user.to_owned())),
+            port: port.map(unlocated),
+            ..SshFields::default()
+        }))
+    }
+}
+
+fn unlocated<T: Default>(value: T) -> Located<T> {
+    Located { value, ..Located::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ssh;
+
+    #[test]
+    fn short_form_of_ssh() {
+        for (text, user, address, port) in [
+            ("pi@192.0.2.7:2222", Some("pi"), "192.0.2.7", Some(2222)),
+            ("192.0.2.7", None, "192.0.2.7", None),
+            ("board", None, "board", None),
+            ("root@[fe80::1]:22", Some("root"), "fe80::1", Some(22)),
+            ("fe80::1", None, "fe80::1", None),
+        ] {
+            let Ssh(fields) = Ssh::from_text(text).unwrap();
+            assert_eq!(fields.user.as_ref().map(|user| user.value.as_str()), user, "{text}");
+            assert_eq!((fields.address.value.as_str(), fields.port.map(|port| port.value)), (address, port));
+        }
+        assert!(Ssh::from_text("pi@host:ssh").is_err());
+        assert!(Ssh::from_text("pi@:22").is_err());
+    }
+}

@@ -1,0 +1,173 @@
+//! Values that remember where in which file they stand. The parser's own span type stays in this file,
+//! so that the parser can be replaced. Read [`Located`] first.
+
+use std::borrow::Borrow;
+use std::cell::RefCell;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+
+use crate::diagnostic::Span;
+
+thread_local! {
+    /// The file being parsed: serde hands no context to `Deserialize`, and spans need the file's number.
+    static CURRENT: RefCell<(usize, Arc<str>)> = RefCell::new((0, Arc::from("")));
+}
+
+/// Runs `parse` with spans pointing into file number `file`.
+pub(super) fn in_file<R>(file: usize, text: Arc<str>, parse: impl FnOnce() -> R) -> R {
+    let outer = CURRENT.replace((file, text));
+    let result = parse();
+    CURRENT.replace(outer);
+    result
+}
+
+/// A value and the place it was written at (for an alias: where its anchor is).
+#[derive(Debug, Clone, Default)]
+pub struct Located<T> {
+    /// The value.
+    pub value: T,
+    /// Its place.
+    pub span: Span,
+}
+
+/// Text, with its place. Scalars such as `no`, `3.10` or `22:22` keep the text they were written with.
+pub type Text = Located<String>;
+
+impl<T> Deref for Located<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: PartialEq> PartialEq for Located<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl<T: Eq> Eq for Located<T> {}
+
+impl<T: Hash> Hash for Located<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.value.hash(state);
+    }
+}
+
+impl Borrow<str> for Located<String> {
+    fn borrow(&self) -> &str {
+        &self.value
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Located<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spanned = serde_yaml::Spanned::<T>::deserialize(deserializer)?;
+        let place = spanned.defined.span();
+        let span = Span {
+            file: CURRENT.with_borrow(|(file, _)| *file),
+            offset: place.byte_offset().unwrap_or_default() as usize,
+            length: place.byte_len().unwrap_or_default() as usize,
+        };
+        Ok(Located { value: spanned.value, span })
+    }
+}
+
+/// One value, or a list of them: `environment: docker` and `environment: [native, docker]`.
+#[derive(Debug, Clone, Default)]
+pub struct List {
+    /// The values.
+    pub values: Vec<Text>,
+    /// Whether they were written as a list.
+    pub is_list: bool,
+}
+
+impl List {
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+}
+
+impl<'de> Deserialize<'de> for List {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let found = Located::<OneOrMany<String>>::deserialize(deserializer)?;
+        let is_list = matches!(found.value, OneOrMany::Many(_));
+        found.into_values().map(|values| List { values, is_list })
+    }
+}
+
+/// Reads one `T` or a list of them; `T` must accept a string.
+pub(super) fn one_or_many<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Located<T>>, D::Error> {
+    Located::<OneOrMany<T>>::deserialize(deserializer)?.into_values()
+}
+
+enum OneOrMany<T> {
+    One(T),
+    /// A plain number or boolean: its text must come from the source, to be kept as it was written.
+    Plain,
+    Many(Vec<Located<T>>),
+}
+
+impl<T: DeserializeOwned> Located<OneOrMany<T>> {
+    fn into_values<E: de::Error>(self) -> Result<Vec<Located<T>>, E> {
+        let span = self.span;
+        Ok(match self.value {
+            OneOrMany::Many(list) => list,
+            OneOrMany::One(value) => vec![Located { value, span }],
+            OneOrMany::Plain => {
+                let text = CURRENT.with_borrow(|(_, text)| text.get(span.range()).unwrap_or_default().trim().to_owned());
+                vec![Located { value: T::deserialize(text.into_deserializer())?, span }]
+            }
+        })
+    }
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OneOrManyVisitor(PhantomData))
+    }
+}
+
+struct OneOrManyVisitor<T>(PhantomData<T>);
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for OneOrManyVisitor<T> {
+    type Value = OneOrMany<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value or a list of values")
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        T::deserialize(text.into_deserializer()).map(OneOrMany::One)
+    }
+    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(OneOrMany::Plain)
+    }
+    fn visit_i64<E: de::Error>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(OneOrMany::Plain)
+    }
+    fn visit_u64<E: de::Error>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(OneOrMany::Plain)
+    }
+    fn visit_f64<E: de::Error>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(OneOrMany::Plain)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(OneOrMany::One)
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = seq.next_element()? {
+            list.push(item);
+        }
+        Ok(OneOrMany::Many(list))
+    }
+}

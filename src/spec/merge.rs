@@ -1,0 +1,118 @@
+//! Several files into one [`Spec`]: `include`, and the declarations of `--hosts`. The files are asked for
+//! one after the other, so that reading them stays outside.
+
+use std::path::{Path, PathBuf};
+
+use super::{Spec, parse};
+use crate::diagnostic::{Problem, Problems, Sources, Span};
+
+/// What a file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fragment {
+    /// The experiment itself.
+    Experiment,
+    /// A file given with `--hosts`: its declarations replace those of the same name.
+    Hosts,
+}
+
+/// Reads an experiment with the help of `read`, which gives the text of a path.
+pub struct Reader<'a> {
+    /// Every file that was read.
+    pub sources: Sources,
+    read: &'a dyn Fn(&Path) -> Result<String, String>,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader; `read` gives a file's text, or why it can't be read.
+    pub fn new(read: &'a dyn Fn(&Path) -> Result<String, String>) -> Self {
+        Reader { sources: Sources::default(), read, problems: Vec::new() }
+    }
+
+    /// Reads the experiment and its includes, then what replaces parts of it.
+    ///
+    /// # Errors
+    /// Every mistake of form found in any of the files.
+    pub fn read(mut self, files: &[(Fragment, &Path)]) -> Result<(Spec, Sources), Problems> {
+        let mut spec = Spec::default();
+        for (fragment, path) in files {
+            let Some(read) = self.file(path, None, &mut Vec::new()) else { continue };
+            match fragment {
+                Fragment::Experiment => spec = read,
+                Fragment::Hosts => {
+                    spec.hosts.extend(read.hosts);
+                    spec.environments.extend(read.environments);
+                }
+            }
+        }
+        if self.problems.is_empty() {
+            Ok((spec, self.sources))
+        } else {
+            Err(Problems { problems: self.problems, sources: self.sources })
+        }
+    }
+
+    /// Reads one file and what it includes; `at` is where it was asked for.
+    fn file(&mut self, path: &Path, at: Option<Span>, including: &mut Vec<PathBuf>) -> Option<Spec> {
+        let text = match (self.read)(path) {
+            Ok(text) => text,
+            Err(reason) => {
+                let message = format!("can't read `{}`: {reason}", path.display());
+                self.problems.push(at.map_or(Problem::of_file(&message), |span| Problem::at(span, &message)));
+                return None;
+            }
+        };
+        let file = self.sources.add(path, text);
+        let text = self.sources.get(file)?.text.clone();
+        let mut spec = parse::parse(file, &text).map_err(|problem| self.problems.push(problem)).ok()?;
+        including.push(path.to_owned());
+        let mut included = Spec::default();
+        for name in std::mem::take(&mut spec.include.values) {
+            let target = self.sources.directory(name.span).join(&name.value);
+            if including.contains(&target) {
+                let problem = Problem::at(name.span, "an include loop").label("this file is included by itself");
+                self.problems.push(problem.help("remove one of the includes"));
+            } else if let Some(other) = self.file(&target, Some(name.span), including) {
+                self.absorb(&mut included, other);
+            }
+        }
+        including.pop();
+        Some(over(included, spec))
+    }
+
+    /// Adds a second include to a first; a name in both is a mistake.
+    fn absorb(&mut self, included: &mut Spec, other: Spec) {
+        macro_rules! absorb {
+            ($section:ident) => {
+                for (name, value) in other.$section {
+                    if included.$section.contains_key(&name) {
+                        self.problems.push(
+                            Problem::at(name.span, format!("`{}` is declared by two included files", name.value))
+                                .help("rename one, or declare it in the including file, which then wins"),
+                        );
+                    }
+                    included.$section.insert(name, value);
+                }
+            };
+        }
+        absorb!(hosts);
+        absorb!(environments);
+        absorb!(workloads);
+    }
+}
+
+/// `own` declarations over `included` ones, in whose place they stand.
+fn over(included: Spec, mut own: Spec) -> Spec {
+    fn merge<V>(under: indexmap::IndexMap<super::Text, V>, over: &mut indexmap::IndexMap<super::Text, V>) {
+        let mut merged = under;
+        for (name, value) in std::mem::take(over) {
+            merged.shift_remove(&name);
+            merged.insert(name, value);
+        }
+        *over = merged;
+    }
+    merge(included.hosts, &mut own.hosts);
+    merge(included.environments, &mut own.environments);
+    merge(included.workloads, &mut own.workloads);
+    own
+}

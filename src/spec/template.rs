@@ -1,0 +1,94 @@
+//! `{{ … }}` in the strings of a file: which names a template uses, and whether they exist where it
+//! stands. Rendering is the business of `plan::substitute`.
+
+use std::collections::BTreeSet;
+
+use minijinja::{Environment, UndefinedBehavior};
+
+use super::Text;
+use crate::diagnostic::{Problem, Sources, Span, suggest};
+
+/// The template language of experiment files: minijinja, strict about undefined names.
+pub fn environment<'a>() -> Environment<'a> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_fuel(Some(1_000_000));
+    environment
+}
+
+/// Whether `text` holds anything to substitute.
+pub fn is_template(text: &str) -> bool {
+    text.contains("{{") || text.contains("{%") || text.contains("{#")
+}
+
+/// The dotted names that exist where a template stands, `services.server.port` for one.
+#[derive(Debug, Clone, Default)]
+pub struct Names(BTreeSet<String>);
+
+impl Names {
+    /// These names.
+    pub fn new<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
+        Names(names.into_iter().map(Into::into).collect())
+    }
+
+    /// These names and more.
+    #[must_use]
+    pub fn with<S: Into<String>>(&self, more: impl IntoIterator<Item = S>) -> Self {
+        Names(self.0.iter().cloned().chain(more.into_iter().map(Into::into)).collect())
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.contains(name) || self.0.iter().any(|known| known.starts_with(&format!("{name}.")))
+    }
+
+    /// Every mistake in the template `text`: its syntax, and names that do not exist here.
+    pub fn check(&self, text: &Text, sources: &Sources) -> Vec<Problem> {
+        if !is_template(text) {
+            return Vec::new();
+        }
+        let environment = environment();
+        match environment.template_from_str(text) {
+            Ok(template) => self.unknown(template.undeclared_variables(true), text.span, sources),
+            Err(error) => vec![syntax(&error, text.span)],
+        }
+    }
+
+    /// Every mistake in the bare expression `text`.
+    pub fn check_expression(&self, text: &str, span: Span, sources: &Sources) -> Vec<Problem> {
+        match environment().compile_expression(text) {
+            Ok(expression) => self.unknown(expression.undeclared_variables(true), span, sources),
+            Err(error) => vec![syntax(&error, span)],
+        }
+    }
+
+    fn unknown(
+        &self,
+        used: impl IntoIterator<Item = String>,
+        span: Span,
+        sources: &Sources,
+    ) -> Vec<Problem> {
+        let mut unknown: Vec<String> = used.into_iter().filter(|name| !self.has(name)).collect();
+        unknown.sort();
+        unknown
+            .into_iter()
+            .map(|name| {
+                Problem::at(within(span, &name, sources), format!("unknown name `{name}`"))
+                    .label("not defined here")
+                    .help(suggest(&name, self.0.iter().map(String::as_str)))
+            })
+            .collect()
+    }
+}
+
+fn syntax(error: &minijinja::Error, span: Span) -> Problem {
+    let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+    Problem::at(span, format!("bad template: {detail}")).help("write `{{ name }}`, or `{% raw %}` for braces that stand for themselves")
+}
+
+/// The place of `name` inside the value at `span`, or the whole of it.
+fn within(span: Span, name: &str, sources: &Sources) -> Span {
+    match sources.text(span).find(name) {
+        Some(start) => Span { file: span.file, offset: span.offset + start, length: name.len() },
+        None => span,
+    }
+}

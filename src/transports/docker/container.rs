@@ -1,0 +1,184 @@
+//! One container: made idle, so that commands run in it by exec, and removed by force.
+
+use std::collections::HashMap;
+
+use bollard::models::{ContainerCreateBody, HostConfig, PortBinding};
+use bollard::query_parameters::{CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder};
+
+use super::{DockerExec, Engine, is_missing, labels};
+use crate::transports::{TransportError, job};
+
+/// What a container is made of.
+#[derive(Debug, Clone, Default)]
+pub struct ContainerOptions {
+    /// Its name on the engine.
+    pub name: String,
+    /// The run that makes it; kept as a label.
+    pub run: String,
+    /// The image, which must be on the engine.
+    pub image: String,
+    /// `host`, `none`, `bridge` or the name of a network.
+    pub network: Option<String>,
+    /// CPU limit in CPUs.
+    pub cpus: Option<f64>,
+    /// Memory limit in bytes, without swap beyond it.
+    pub memory: Option<u64>,
+    /// `source:target[:ro]`.
+    pub volumes: Vec<String>,
+    /// Ports to publish: `[address:]port:container_port[/protocol]`.
+    pub ports: Vec<String>,
+    /// The user inside.
+    pub user: Option<String>,
+}
+
+/// A running container.
+#[derive(Clone)]
+pub struct Container {
+    engine: Engine,
+    /// The engine's id of it.
+    pub id: String,
+    /// Its address on its network; empty on the host's network.
+    pub address: String,
+    /// The network it is on.
+    pub network: String,
+}
+
+impl Engine {
+    /// Makes and starts a container that does nothing, and checks that its limits hold.
+    ///
+    /// # Errors
+    /// When the engine refuses, or a limit was not enforced; nothing is left then.
+    pub async fn start_container(&self, options: &ContainerOptions) -> Result<Container, TransportError> {
+        let failed = |action: &str, error: &bollard::errors::Error| self.failed(action, &options.name, error);
+        let name = CreateContainerOptionsBuilder::new().name(&options.name).build();
+        let created = self.docker.create_container(Some(name), body(options)).await;
+        let id = created.map_err(|error| failed("make container", &error))?.id;
+        let started = async {
+            self.docker.start_container(&id, None).await.map_err(|error| failed("start container", &error))?;
+            let found = self.docker.inspect_container(&id, None).await.map_err(|error| failed("inspect container", &error))?;
+            let network = options.network.clone().unwrap_or_else(|| "bridge".into());
+            let networks = found.network_settings.and_then(|settings| settings.networks).unwrap_or_default();
+            let address = networks.get(&network).and_then(|endpoint| endpoint.ip_address.clone()).unwrap_or_default();
+            let container = Container { engine: self.clone(), id: id.clone(), address, network };
+            self.check_limits(&container, options).await?;
+            Ok(container)
+        };
+        match started.await {
+            Ok(container) => Ok(container),
+            Err(error) => {
+                // The first failure is the one to tell; what can't be removed now is tried again at the end.
+                let _ = self.remove_container(&id).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends and removes a container; one that is gone already is fine.
+    ///
+    /// # Errors
+    /// When the engine refuses.
+    pub async fn remove_container(&self, id: &str) -> Result<(), TransportError> {
+        let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
+        match self.docker.remove_container(id, Some(options)).await {
+            Err(error) if !is_missing(&error) => Err(self.failed("remove container", id, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads the limits where the kernel enforces them: in the container's own control group.
+    async fn check_limits(&self, container: &Container, options: &ContainerOptions) -> Result<(), TransportError> {
+        if options.cpus.is_none() && options.memory.is_none() {
+            return Ok(());
+        }
+        let script = "cd /sys/fs/cgroup
+if [ -f memory.max ]; then cat memory.max cpu.max
+else cat memory/memory.limit_in_bytes; echo $(cat cpu/cpu.cfs_quota_us cpu/cpu.cfs_period_us); fi";
+        let printed = job::query(&container.exec(), script).await?;
+        let text = String::from_utf8_lossy(&printed);
+        let numbers: Vec<Option<f64>> = text.split_whitespace().map(|word| word.parse().ok()).collect();
+        let [memory, quota, period] = [0, 1, 2].map(|index| numbers.get(index).copied().flatten());
+        let cpus = quota.zip(period).map(|(quota, period)| quota / period).filter(|cpus| *cpus > 0.0);
+        let limits = [("cpus", options.cpus, cpus), ("memory", options.memory.map(|bytes| bytes as f64), memory)];
+        for (name, wanted, enforced) in limits {
+            let Some(wanted) = wanted else { continue };
+            // The kernel rounds memory to pages and time to microseconds.
+            if enforced.is_none_or(|enforced| (enforced - wanted).abs() > wanted * 0.01) {
+                let enforced = enforced.map_or("nothing".to_owned(), |value| value.to_string());
+                return Err(TransportError {
+                    message: format!("`{}`: {name} limit {wanted} is not enforced: the kernel says {enforced}", self.machine),
+                    hint: Some("see the warnings at the end of `docker info` there".into()),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Container {
+    /// The way to run commands in it.
+    pub fn exec(&self) -> DockerExec {
+        DockerExec::new(self.engine.docker.clone(), self.engine.machine.clone(), self.id.clone())
+    }
+
+    /// The engine it is on.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+}
+
+fn body(options: &ContainerOptions) -> ContainerCreateBody {
+    let memory = options.memory.and_then(|bytes| i64::try_from(bytes).ok());
+    let ports: Vec<(String, PortBinding)> = options.ports.iter().map(|port| publish(port)).collect();
+    ContainerCreateBody {
+        image: Some(options.image.clone()),
+        entrypoint: Some(vec!["sleep".into()]),
+        cmd: Some(vec!["2147483647".into()]),
+        labels: Some(labels(&options.run)),
+        user: options.user.clone(),
+        exposed_ports: Some(ports.iter().map(|(port, _)| port.clone()).collect()),
+        host_config: Some(HostConfig {
+            // An init of its own reaps what commands leave behind.
+            init: Some(true),
+            network_mode: options.network.clone(),
+            nano_cpus: options.cpus.map(|cpus| (cpus * 1e9) as i64),
+            memory,
+            memory_swap: memory,
+            binds: Some(options.volumes.clone()),
+            port_bindings: Some(ports.into_iter().fold(HashMap::new(), |mut map, (port, binding)| {
+                map.entry(port).or_insert_with(|| Some(Vec::new())).get_or_insert_default().push(binding);
+                map
+            })),
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
+}
+
+/// `[address:]port:container_port[/protocol]`, or one port for both sides.
+fn publish(written: &str) -> (String, PortBinding) {
+    let (ports, protocol) = written.split_once('/').unwrap_or((written, "tcp"));
+    let (outside, inside) = ports.rsplit_once(':').unwrap_or((ports, ports));
+    let (address, port) = match outside.rsplit_once(':') {
+        Some((address, port)) => (Some(address.to_owned()), port),
+        None => (None, outside),
+    };
+    (format!("{inside}/{protocol}"), PortBinding { host_ip: address, host_port: Some(port.to_owned()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::publish;
+
+    #[test]
+    fn published_ports() {
+        for (written, inside, address, port) in [
+            ("8080:80", "80/tcp", None, "8080"),
+            ("127.0.0.1:5201:5201/udp", "5201/udp", Some("127.0.0.1"), "5201"),
+            ("5201", "5201/tcp", None, "5201"),
+        ] {
+            let (port_inside, binding) = publish(written);
+            assert_eq!(port_inside, inside);
+            assert_eq!((binding.host_ip.as_deref(), binding.host_port.as_deref()), (address, Some(port)));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Commands in a running container, by the engine's exec.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bollard::Docker;
+use bollard::container::LogOutput;
+use bollard::errors::Error;
+use bollard::exec::{CreateExecOptions, StartExecResults};
+use futures_util::{Stream, StreamExt};
+use tokio::io::AsyncWriteExt;
+use tokio_util::sync::CancellationToken;
+
+use super::told;
+use crate::transports::{CAPTURE_LIMIT, Exit, Output, Transport, TransportError};
+
+/// How long a shell may go on after its input was closed: the wrapper's own limits, and some more.
+const STOP_LIMIT: Duration = Duration::from_secs(15);
+
+/// The inside of one container.
+#[derive(Clone)]
+pub struct DockerExec {
+    docker: Docker,
+    machine: String,
+    container: String,
+}
+
+impl DockerExec {
+    pub(super) fn new(docker: Docker, machine: String, container: String) -> Self {
+        DockerExec { docker, machine, container }
+    }
+
+    fn failed(&self, action: &str, reason: &str) -> TransportError {
+        let container = self.container.get(..12).unwrap_or(&self.container);
+        TransportError { message: format!("`{}`: can't {action} in container {container}: {reason}", self.machine), hint: None }
+    }
+
+    async fn exit(&self, exec: &str) -> Result<Exit, TransportError> {
+        let found = self.docker.inspect_exec(exec).await.map_err(|error| self.failed("see how a command ended", &told(&error)))?;
+        match (found.running, found.exit_code) {
+            (Some(false) | None, Some(code)) => Ok(Exit::Code(code as i32)),
+            _ => Err(self.failed("see how a command ended", "the engine closed its output while it was running")),
+        }
+    }
+}
+
+#[async_trait]
+impl Transport for DockerExec {
+    async fn run(&self, script: &str, stop: &CancellationToken) -> Result<Output, TransportError> {
+        let failed = |error: Error| self.failed("run a command", &told(&error));
+        let options = CreateExecOptions {
+            attach_stdin: Some(true),
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
+            cmd: Some(vec!["/bin/sh"]),
+            ..Default::default()
+        };
+        let exec = self.docker.create_exec(&self.container, options).await.map_err(failed)?.id;
+        let StartExecResults::Attached { output, mut input } = self.docker.start_exec(&exec, None).await.map_err(failed)? else {
+            return Err(self.failed("run a command", "the engine did not attach to it"));
+        };
+        let broken = |error: std::io::Error| self.failed("write to a shell", &error.to_string());
+        input.write_all(script.as_bytes()).await.map_err(broken)?;
+        input.flush().await.map_err(broken)?;
+        let mut captured = std::pin::pin!(capture(output));
+        let captured = tokio::select! {
+            captured = &mut captured => captured,
+            () = stop.cancelled() => {
+                input.shutdown().await.map_err(broken)?;
+                tokio::time::timeout(STOP_LIMIT, captured).await
+                    .map_err(|_| self.failed("stop a command", "it goes on after its input was closed"))?
+            }
+        };
+        let (stdout, stderr) = captured.map_err(failed)?;
+        Ok(Output { stdout, stderr, exit: self.exit(&exec).await? })
+    }
+}
+
+async fn capture(mut output: impl Stream<Item = Result<LogOutput, Error>> + Unpin) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    while let Some(part) = output.next().await {
+        let part = part?;
+        let kept = if matches!(part, LogOutput::StdErr { .. }) { &mut stderr } else { &mut stdout };
+        let bytes = part.into_bytes();
+        kept.extend_from_slice(&bytes[..bytes.len().min(CAPTURE_LIMIT.saturating_sub(kept.len()))]);
+    }
+    Ok((stdout, stderr))
+}

@@ -1,0 +1,66 @@
+//! The only code that prints. It shows what happens and never decides anything: results go to standard
+//! output, everything else to standard error, colours only to a terminal.
+
+mod problems;
+pub mod progress;
+mod remaining;
+
+use std::error::Error as _;
+
+use anstream::{eprintln, println};
+
+use crate::error::Error;
+use crate::report::Written;
+
+pub use problems::render as render_problems;
+
+const RED: &str = "\x1b[31m";
+const YELLOW: &str = "\x1b[33m";
+const BOLD: &str = "\x1b[1m";
+const PLAIN: &str = "\x1b[0m";
+
+/// Shows what ended a command.
+pub fn show_error(error: &Error) {
+    if let Error::File(problems) = error {
+        let colours = console_colours();
+        eprintln!("{}", render_problems(problems, colours, 100).trim_end());
+        return;
+    }
+    eprintln!("{RED}error{PLAIN}: {error}");
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        eprintln!("  because: {next}");
+        cause = next.source();
+    }
+    if let Some(hint) = error.hint() {
+        eprintln!("{BOLD}help{PLAIN}: {hint}");
+    }
+}
+
+/// Shows where a report lies.
+pub fn show_written(written: &Written) {
+    for warning in &written.warnings {
+        eprintln!("{YELLOW}warning{PLAIN}: {warning}");
+    }
+    if let Some(report) = written.files.first() {
+        println!("{}", report.display());
+    }
+}
+
+/// Says that an interrupt was understood.
+pub fn show_stopping() {
+    eprintln!("{YELLOW}stopping{PLAIN}: ending what runs and removing what was made; press Ctrl-C again to leave at once");
+}
+
+/// Says what a second interrupt leaves behind.
+pub fn show_left_behind() {
+    eprintln!(
+        "{YELLOW}left at once{PLAIN}: containers may be left on the hosts\n{BOLD}help{PLAIN}: remove them there with \
+         `docker rm -f $(docker ps -aq --filter label={})`",
+        crate::transports::docker::RUN_LABEL
+    );
+}
+
+fn console_colours() -> bool {
+    anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
+}

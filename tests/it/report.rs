@@ -1,0 +1,169 @@
+//! The reading half as a whole: a run on disk becomes the report that people see. The run in
+//! `tests/fixtures/run-docker-vs-native` was made by hand; its numbers follow the study in Korean of 2019.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use runner::event::Status;
+use runner::metrics::Measurement;
+use runner::record::{Run, read_run};
+use runner::report::{Report, render, write};
+
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/run-docker-vs-native")
+}
+
+fn fixture_report() -> Report {
+    render(&read_run(&fixture()).unwrap()).unwrap()
+}
+
+/// A copy of the fixture as `FOLDER/EXPERIMENT/START`.
+fn copy_of_fixture(results: &Path, experiment: &str, start: &str) -> PathBuf {
+    let run = results.join(experiment).join(start);
+    fs::create_dir_all(run.join("hosts")).unwrap();
+    let hosts = ["hosts/lattepanda-a.json", "hosts/lattepanda-b.json"];
+    for file in ["manifest.json", "records.jsonl"].into_iter().chain(hosts) {
+        fs::copy(fixture().join(file), run.join(file)).unwrap();
+    }
+    run
+}
+
+#[test]
+fn the_report_is_as_committed() {
+    insta::assert_snapshot!("report.md", fixture_report().markdown);
+}
+
+#[test]
+fn the_summary_is_as_committed() {
+    insta::assert_snapshot!("summary.csv", fixture_report().summary);
+}
+
+#[test]
+fn the_samples_are_as_committed() {
+    insta::assert_snapshot!("samples.csv", fixture_report().samples);
+}
+
+#[test]
+fn the_order_of_lines_on_disk_never_shows() {
+    let results = tempfile::tempdir().unwrap();
+    let run = copy_of_fixture(results.path(), "docker-vs-native", "2026-11-30T11-45-12Z");
+    let records = run.join("records.jsonl");
+    let text = fs::read_to_string(&records).unwrap();
+    let (whole, torn) = text.rsplit_once('\n').unwrap();
+    let mut lines: Vec<_> = whole.lines().collect();
+    for turn in [1, 7, 20] {
+        lines.reverse();
+        lines.rotate_left(turn);
+        fs::write(&records, format!("{}\n{torn}", lines.join("\n"))).unwrap();
+        assert_eq!(render(&read_run(&run).unwrap()).unwrap(), fixture_report());
+    }
+}
+
+#[test]
+fn writing_twice_leaves_the_same_bytes_and_an_index_of_the_runs() {
+    let results = tempfile::tempdir().unwrap();
+    let experiment = "docker-vs-native";
+    let older = copy_of_fixture(results.path(), experiment, "2026-11-29T08-00-00Z");
+    let run = copy_of_fixture(results.path(), experiment, "2026-11-30T11-45-12Z");
+    let killed = fs::read_to_string(older.join("manifest.json"))
+        .unwrap()
+        .replace("\"ended\": \"", "\"ended\": null, \"was\": \"");
+    fs::write(older.join("manifest.json"), killed).unwrap();
+    fs::create_dir(results.path().join(experiment).join("no-run")).unwrap();
+
+    let read_all = || {
+        let written = write(&run).unwrap();
+        assert_eq!(written.warnings.len(), 1, "the half-written line");
+        written.files.iter().map(|path| fs::read_to_string(path).unwrap()).collect::<Vec<_>>()
+    };
+    let first = read_all();
+    assert_eq!(first, read_all());
+    let Report { markdown, summary, samples } = fixture_report();
+    assert_eq!(first[..3], [markdown, summary, samples]);
+    insta::assert_snapshot!("README.md", first[3]);
+}
+
+#[test]
+fn a_run_that_was_copied_elsewhere_has_no_index() {
+    let results = tempfile::tempdir().unwrap();
+    let run = copy_of_fixture(results.path(), "somewhere-else", "run");
+    assert_eq!(write(&run).unwrap().files.len(), 3);
+    assert!(!results.path().join("somewhere-else/README.md").exists());
+}
+
+#[test]
+fn a_run_without_records_or_end_has_a_report_too() {
+    let mut run = read_run(&fixture()).unwrap();
+    run.records.clear();
+    run.hosts.clear();
+    run.manifest.ended = None;
+    run.manifest.interrupted = false;
+    insta::assert_snapshot!("nothing-measured.md", render(&run).unwrap().markdown);
+}
+
+/// Text that means something to Markdown or CSV.
+const AWKWARD: &str = "[xyz|<>\\\\\n\r\",;`가힣]{1,8}";
+
+/// The fixture with other values, texts and outcomes.
+fn any_run() -> impl Strategy<Value = Run> {
+    let value =
+        prop_oneof![any::<f64>().prop_filter("finite", |value| value.is_finite()), -1e3..1e3, Just(0.0)];
+    let status = prop_oneof![3 => Just(Status::Ok), 1 => Just(Status::Failed)];
+    let one = (status, value, AWKWARD, 0..3_usize);
+    (prop::collection::vec(one, 1..40), AWKWARD).prop_map(|(all, title)| {
+        let mut run = read_run(&fixture()).unwrap();
+        for (record, (status, value, text, count)) in run.records.iter_mut().zip(all) {
+            record.status = status;
+            record.reason = Some(text.clone());
+            record.warnings = vec![text.clone()];
+            let labels: BTreeMap<_, _> = [("size".to_owned(), text.clone())].into();
+            let measurement =
+                Measurement { name: text, value, unit: "s".to_owned().into(), better: None, labels };
+            record.measurements.extend(vec![measurement; count]);
+            record.measurements.iter_mut().for_each(|measurement| measurement.value = value);
+        }
+        run.manifest.title = title.clone();
+        run.manifest.cells.iter_mut().for_each(|cell| cell.environment.clone_from(&title));
+        run.hosts[0].facts[0].clone_from(&title);
+        run
+    })
+}
+
+/// The cells of a table's line, split where GitHub splits them.
+fn cells(line: &str) -> usize {
+    let (mut cells, mut escaped) = (0, false);
+    for character in line.chars() {
+        match character {
+            '\\' if !escaped => escaped = true,
+            '|' if !escaped => cells += 1,
+            _ => escaped = false,
+        }
+    }
+    cells - 1
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_table_is_ever_broken(run in any_run()) {
+        let report = render(&run).unwrap();
+        let mut width = None;
+        for line in report.markdown.lines() {
+            if line.starts_with('|') {
+                prop_assert!(!line.contains("NaN") && !line.contains("inf"), "{line}");
+                prop_assert!(!line.contains("<"), "{line}");
+                prop_assert_eq!(*width.get_or_insert(cells(line)), cells(line), "{}", line);
+            } else {
+                width = None;
+            }
+        }
+        for text in [report.summary, report.samples] {
+            prop_assert!(!text.contains("NaN") && !text.contains("inf"));
+            let mut reader = csv::Reader::from_reader(text.as_bytes());
+            prop_assert!(reader.records().all(|row| row.is_ok()), "every row has every column");
+        }
+    }
+}
