@@ -49,9 +49,7 @@ impl Sources {
 
     /// The text under `span`; empty when the span is not of these files.
     pub fn text(&self, span: Span) -> &str {
-        self.get(span.file)
-            .and_then(|source| source.text.get(span.range()))
-            .unwrap_or_default()
+        self.get(span.file).and_then(|source| source.text.get(span.range())).unwrap_or_default()
     }
 
     /// The folder that relative paths at `span` start from.
@@ -115,12 +113,17 @@ pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Stri
     let nearest = known
         .iter()
         .map(|candidate| (strsim::damerau_levenshtein(name, candidate), *candidate))
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.chars().count().min(name.chars().count()) / 3)
+        .filter(|(distance, candidate)| {
+            *distance <= 1 + candidate.chars().count().min(name.chars().count()) / 3
+        })
         .min();
     match nearest {
         Some((_, candidate)) => format!("did you mean `{candidate}`?"),
         None if known.is_empty() => "none is declared".into(),
-        None => format!("use one of {}", known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        None => format!(
+            "use one of {}",
+            known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        ),
     }
 }
 

@@ -107,7 +107,10 @@ async fn record(
     let ((), result) = tokio::join!(execute, consume);
     progress.finish();
     result?;
-    let directory = writer.finish(&jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(), stop.is_cancelled())?;
+    let directory = writer.finish(
+        &jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
+        stop.is_cancelled(),
+    )?;
     Ok((directory.path().to_owned(), failed))
 }
 

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::DEFAULT_WORKDIR;
 use crate::diagnostic::Sources;
 use crate::hosts::Machine;
-use crate::spec::environment::{self, Environment};
 use crate::spec::Text;
+use crate::spec::environment::{self, Environment};
 use crate::transports::TransportError;
 use crate::transports::docker::{Container, ContainerOptions};
 
@@ -52,7 +52,9 @@ impl Settings {
                         image: text(&container.image)?.unwrap_or_default(),
                         network: text(&container.network)?,
                         cpus: text(&container.cpus)?.map(|text| environment::cpus(&text)).transpose()?,
-                        memory: text(&container.memory)?.map(|text| environment::memory(&text)).transpose()?,
+                        memory: text(&container.memory)?
+                            .map(|text| environment::memory(&text))
+                            .transpose()?,
                         volumes: list(&container.volumes)?,
                         ports: list(&container.ports)?,
                         user: text(&container.user)?,
@@ -61,7 +63,10 @@ impl Settings {
                 })
             }
         };
-        Ok(Settings { workdir: text(&environment.workdir)?.unwrap_or_else(|| DEFAULT_WORKDIR.into()), container })
+        Ok(Settings {
+            workdir: text(&environment.workdir)?.unwrap_or_else(|| DEFAULT_WORKDIR.into()),
+            container,
+        })
     }
 
     /// The network of its container; `None` when it is native.
@@ -89,7 +94,8 @@ pub(super) async fn start(
     static MAKING: Mutex<()> = Mutex::const_new(());
     let Some(container) = &settings.container else { return Ok(None) };
     let engine = machine.engine().await?;
-    let mut options = ContainerOptions { name: name.to_owned(), run: run.to_owned(), ..container.options.clone() };
+    let mut options =
+        ContainerOptions { name: name.to_owned(), run: run.to_owned(), ..container.options.clone() };
     let make = async {
         let _one_at_a_time = MAKING.lock().await;
         match &container.build {

@@ -60,7 +60,10 @@ impl Place {
         match job::query(&*place.transport, &format!("mkdir -p {quoted} && cd {quoted}")).await {
             Ok(_) => Ok(place),
             Err(error) => {
-                let message = format!("`{}`: can't make the directory {}: {}", machine.name, place.directory, error.message);
+                let message = format!(
+                    "`{}`: can't make the directory {}: {}",
+                    machine.name, place.directory, error.message
+                );
                 // The first failure is the one to tell.
                 let _ = place.leave().await;
                 Err(TransportError { message, ..error })
@@ -76,7 +79,8 @@ impl Place {
         match &self.container {
             Some(container) => container.engine().remove_container(&container.id).await,
             None => {
-                let script = format!("{}\nrm -rf {}", job::sweep_place(&self.id), job::quote(&self.directory));
+                let script =
+                    format!("{}\nrm -rf {}", job::sweep_place(&self.id), job::quote(&self.directory));
                 job::query(&*self.transport, &script).await.map(drop)
             }
         }

@@ -30,7 +30,11 @@ impl CellState {
     pub(super) fn new(run: &Run, cell: &Cell) -> Self {
         CellState {
             context: Context::of_cell(&run.spec, cell),
-            is_fresh: run.spec.environments.get(cell.environment.as_str()).is_some_and(is_fresh_for_each_trial),
+            is_fresh: run
+                .spec
+                .environments
+                .get(cell.environment.as_str())
+                .is_some_and(is_fresh_for_each_trial),
             place: None,
             services: Vec::new(),
             failure: None,
@@ -38,7 +42,12 @@ impl CellState {
     }
 
     /// Makes everything that a trial needs and that is not there yet.
-    pub(super) async fn ready(&mut self, run: &Run, cell: &Cell, drops: &mut Vec<CacheDrop>) -> Result<(), Failure> {
+    pub(super) async fn ready(
+        &mut self,
+        run: &Run,
+        cell: &Cell,
+        drops: &mut Vec<CacheDrop>,
+    ) -> Result<(), Failure> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
@@ -61,7 +70,9 @@ impl CellState {
         let settings = settings(run, &cell.environment, &self.context)?;
         let machine = run.machine(&cell.host)?;
         run.say(Event::Preparing { host: cell.host.clone(), what: format!("setting up {}", cell.name) });
-        let place = Place::enter(machine, &settings, &run.id, &run.stop).await.map_err(|error| Failure::new(Stage::Host, told(error)))?;
+        let place = Place::enter(machine, &settings, &run.id, &run.stop)
+            .await
+            .map_err(|error| Failure::new(Stage::Host, told(error)))?;
         let place = self.place.insert(place);
         let setup = &workload(run, cell).setup;
         step::run_all(run, setup, place, &self.context, Stage::Setup, None, &run.stop, drops).await
@@ -69,7 +80,9 @@ impl CellState {
 
     /// After a trial: what only it was to have is removed.
     pub(super) async fn after_trial(&mut self, run: &Run, cell: &Cell) {
-        if self.is_fresh && let Some(place) = self.place.take() {
+        if self.is_fresh
+            && let Some(place) = self.place.take()
+        {
             self.leave(run, cell, place).await;
         }
     }
@@ -90,10 +103,23 @@ impl CellState {
         let never = CancellationToken::new();
         let steps = &workload(run, cell).cleanup;
         let mut drops = Vec::new();
-        let cleaned =
-            step::run_all(run, steps, &place, &self.context, Stage::Conclude, Some(CLEAN_UP_TIMEOUT), &never, &mut drops).await;
+        let cleaned = step::run_all(
+            run,
+            steps,
+            &place,
+            &self.context,
+            Stage::Conclude,
+            Some(CLEAN_UP_TIMEOUT),
+            &never,
+            &mut drops,
+        )
+        .await;
         if let Err(failure) = cleaned {
-            run.say(Event::CleanUpFailed { host: cell.host.clone(), what: format!("cleanup of {}", cell.name), reason: failure.reason });
+            run.say(Event::CleanUpFailed {
+                host: cell.host.clone(),
+                what: format!("cleanup of {}", cell.name),
+                reason: failure.reason,
+            });
         }
         tell(run, &cell.host, &cell.name.to_string(), place.leave().await);
     }
@@ -113,7 +139,8 @@ pub(super) fn workload<'a>(run: &'a Run, cell: &Cell) -> &'a Workload {
 /// The settings of `environment` in a cell.
 pub(super) fn settings(run: &Run, environment: &str, context: &Context) -> Result<Settings, Failure> {
     let declared = &run.spec.environments[environment];
-    Settings::new(declared, &run.sources, &|text| context.render(text)).map_err(|reason| Failure::new(Stage::Host, reason))
+    Settings::new(declared, &run.sources, &|text| context.render(text))
+        .map_err(|reason| Failure::new(Stage::Host, reason))
 }
 
 /// A failed way to a place, with the hint.

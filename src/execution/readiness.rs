@@ -16,7 +16,12 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// When it is not ready in time, or its sign can't be looked for.
-pub(super) async fn wait(place: &Place, job_id: &str, ready: &Ready, context: &Context) -> Result<(), String> {
+pub(super) async fn wait(
+    place: &Place,
+    job_id: &str,
+    ready: &Ready,
+    context: &Context,
+) -> Result<(), String> {
     let within = ready.within.as_ref().map_or(DEFAULT_WAIT, |time| time.value.0);
     let sign = Sign::new(ready, context)?;
     let look = async {
@@ -53,7 +58,9 @@ impl Sign {
 
     async fn is_seen(&self, place: &Place, job_id: &str) -> Result<bool, String> {
         let script = match self {
-            Sign::Port(port) => format!("grep -qsiE ':{port:04X} [0-9A-F]+:[0-9A-F]+ 0A ' /proc/net/tcp /proc/net/tcp6 && echo seen; :"),
+            Sign::Port(port) => format!(
+                "grep -qsiE ':{port:04X} [0-9A-F]+:[0-9A-F]+ 0A ' /proc/net/tcp /proc/net/tcp6 && echo seen; :"
+            ),
             Sign::Log(_) => job::printed_so_far(job_id),
             Sign::Command(command) => {
                 let (command, directory) = (job::quote(command), job::quote(&place.directory));

@@ -42,7 +42,9 @@ pub(super) async fn make_places(
 ) -> Result<(), Failure> {
     for service in &cell.services {
         let machine = run.machine(&service.host)?;
-        let failed = |error| Failure::new(Stage::Service, format!("service `{}`: {}", service.name, cell::told(error)));
+        let failed = |error| {
+            Failure::new(Stage::Service, format!("service `{}`: {}", service.name, cell::told(error)))
+        };
         let port = machine.free_port().await.map_err(failed)?;
         let mut settings = cell::settings(run, &service.environment, context)?;
         if needs_publishing(run, cell, service, &settings, context).await? {

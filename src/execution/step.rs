@@ -73,7 +73,8 @@ async fn command(
     };
     let timeout = step.timeout.map(|time| time.0).or(limit).unwrap_or_else(|| default_timeout(run));
     let job = job(place, command, directory, step.sudo);
-    let ended = job::run(transport, &job, Some(timeout), stop).await.map_err(|error| failed(error.message))?;
+    let ended =
+        job::run(transport, &job, Some(timeout), stop).await.map_err(|error| failed(error.message))?;
     if let Some(stopped) = ended.stopped {
         return Err(ended_early(&job.command, stopped, timeout, stage));
     }
@@ -103,9 +104,10 @@ pub(super) fn printed(ended: &Ended) -> ToolOutput<'_> {
 pub(super) fn ended_early(command: &str, stopped: Stopped, timeout: Duration, stage: Stage) -> Failure {
     match stopped {
         Stopped::Cancelled => Failure::interrupted(stage),
-        Stopped::TimedOut => {
-            Failure::new(stage, format!("`{}` was ended after its timeout of {}", shortened(command), TimeSpan(timeout)))
-        }
+        Stopped::TimedOut => Failure::new(
+            stage,
+            format!("`{}` was ended after its timeout of {}", shortened(command), TimeSpan(timeout)),
+        ),
     }
 }
 

@@ -54,8 +54,15 @@ pub(super) async fn execute(run: &Run, cell: &Cell, state: &mut CellState, trial
 
 type Measured = Result<Vec<metrics::Measurement>, Failure>;
 
-async fn with_services(run: &Run, cell: &Cell, state: &CellState, trial: &Trial, gathered: &mut Gathered) -> Measured {
-    let context = state.context.with("trial", context! { repetition => trial.repetition, name => trial.id() });
+async fn with_services(
+    run: &Run,
+    cell: &Cell,
+    state: &CellState,
+    trial: &Trial,
+    gathered: &mut Gathered,
+) -> Measured {
+    let context =
+        state.context.with("trial", context! { repetition => trial.repetition, name => trial.id() });
     let mut started: Vec<Started<'_>> = Vec::new();
     let mut result = Ok(Vec::new());
     for place in &state.services {
@@ -98,18 +105,22 @@ async fn beside(
         gathered.keep(&ended.stdout, "stdout");
         gathered.keep(&ended.stderr, "stderr");
         if ended.clock_was_set {
-            gathered.warnings.push("the machine's clock was set while it ran: elapsed has a resolution of 10 ms".into());
+            gathered
+                .warnings
+                .push("the machine's clock was set while it ran: elapsed has a resolution of 10 ms".into());
         }
     }
     let drops = &mut gathered.drops;
-    let concluded = step::run_all(run, &workload.conclude, place, context, Stage::Conclude, None, &run.stop, drops).await;
+    let concluded =
+        step::run_all(run, &workload.conclude, place, context, Stage::Conclude, None, &run.stop, drops).await;
     let ended = measured?;
     if let Some(stopped) = ended.stopped {
         let command = context.command(&workload.run).unwrap_or_default();
         return Err(step::ended_early(&command, stopped, timeout, Stage::Run));
     }
     concluded?;
-    let outputs = gathered.outputs.iter().map(|(name, output)| (name.clone(), output.bytes.as_slice())).collect();
+    let outputs =
+        gathered.outputs.iter().map(|(name, output)| (name.clone(), output.bytes.as_slice())).collect();
     let read = metrics::read(&workload.metrics, &outputs, ended.exit_code, ended.elapsed_s);
     let stage = if ended.exit_code == 0 { Stage::Metrics } else { Stage::Run };
     let (measurements, warnings) = read.map_err(|reason| Failure::new(stage, reason))?;

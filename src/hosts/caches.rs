@@ -36,7 +36,8 @@ cat /proc/meminfo"#
     let refused = |reason: String| format!("drop_caches refused on `{}`: {reason}", machine.name);
     let printed = job::query(&*machine.transport, &script).await.map_err(|error| refused(error.message))?;
     let text = String::from_utf8_lossy(&printed);
-    let (before, after) = text.split_once("---\n").ok_or_else(|| refused("/proc/meminfo can't be read".into()))?;
+    let (before, after) =
+        text.split_once("---\n").ok_or_else(|| refused("/proc/meminfo can't be read".into()))?;
     verify(before, after).map_err(|reason| format!("drop_caches on `{}`: {reason}", machine.name))
 }
 
@@ -62,7 +63,9 @@ mod tests {
     use super::{CacheFigures, verify};
 
     fn table(cached: u64, shmem: u64) -> String {
-        format!("MemTotal: 4000000 kB\nCached: {cached} kB\nSwapCached: 0 kB\nMapped: 30000 kB\nShmem: {shmem} kB\n")
+        format!(
+            "MemTotal: 4000000 kB\nCached: {cached} kB\nSwapCached: 0 kB\nMapped: 30000 kB\nShmem: {shmem} kB\n"
+        )
     }
 
     #[test]

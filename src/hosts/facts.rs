@@ -15,7 +15,10 @@ pub async fn facts(
     tools: &[&str],
 ) -> Result<IndexMap<String, String>, TransportError> {
     let directory = job::quote(directory);
-    let versions: String = tools.iter().map(|tool| format!("fact {tool} \"$({} --version 2>&1 | head -n 1)\"\n", job::quote(tool))).collect();
+    let versions: String = tools
+        .iter()
+        .map(|tool| format!("fact {tool} \"$({} --version 2>&1 | head -n 1)\"\n", job::quote(tool)))
+        .collect();
     let script = format!(
         r#"fact() {{ [ -n "$2" ] && printf '%s\t%s\n' "$1" "$2"; }}
 fact os "$(. /etc/os-release 2>/dev/null; echo "$PRETTY_NAME")"
@@ -37,7 +40,8 @@ fact 'file system' "$(while read -r _ at type options _; do [ "$at" = "$mount" ]
 }
 
 fn parse(printed: &str) -> IndexMap<String, String> {
-    let fact = |line: &str| line.split_once('\t').map(|(name, value)| (name.to_owned(), shortened(value.trim())));
+    let fact =
+        |line: &str| line.split_once('\t').map(|(name, value)| (name.to_owned(), shortened(value.trim())));
     printed.lines().filter_map(fact).collect()
 }
 

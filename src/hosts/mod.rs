@@ -84,7 +84,9 @@ impl Machine {
                         let path = forwarded.path().to_string_lossy().into_owned();
                         Engine::connect(&self.name, &path, Some(forwarded)).await
                     }
-                    Kind::Fake => Err(TransportError { message: "a fake machine has no engine".into(), hint: None }),
+                    Kind::Fake => {
+                        Err(TransportError { message: "a fake machine has no engine".into(), hint: None })
+                    }
                 }
             })
             .await
@@ -106,8 +108,13 @@ impl Machine {
         let listening = listening_ports(&String::from_utf8_lossy(&printed));
         let mut given = self.ports.lock().await;
         let start = RANGE.start + (std::process::id() as u16 % 1000) * 11;
-        let port = (start..RANGE.end).chain(RANGE.start..start).find(|port| !listening.contains(port) && !given.contains(port));
-        let port = port.ok_or_else(|| TransportError { message: format!("`{}`: no port is free", self.name), hint: None })?;
+        let port = (start..RANGE.end)
+            .chain(RANGE.start..start)
+            .find(|port| !listening.contains(port) && !given.contains(port));
+        let port = port.ok_or_else(|| TransportError {
+            message: format!("`{}`: no port is free", self.name),
+            hint: None,
+        })?;
         given.insert(port);
         Ok(port)
     }

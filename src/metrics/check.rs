@@ -27,13 +27,18 @@ pub fn check(spec: &Spec, sources: &Sources) -> Result<(), Problems> {
 fn tool(metrics: &Metrics, problems: &mut Vec<Problem>) {
     let Some(tool) = &metrics.tool else {
         if let Some(first) = metrics.keep.first() {
-            problems.push(Problem::at(first.span, "`keep` chooses among the metrics of a `tool`").help("add `tool: NAME`"));
+            problems.push(
+                Problem::at(first.span, "`keep` chooses among the metrics of a `tool`")
+                    .help("add `tool: NAME`"),
+            );
         }
         return;
     };
     let Some(parser) = parser(tool) else {
         let known = TOOLS.iter().map(|parser| parser.tool());
-        problems.push(Problem::at(tool.span, format!("unknown tool `{}`", tool.value)).help(suggest(tool, known)));
+        problems.push(
+            Problem::at(tool.span, format!("unknown tool `{}`", tool.value)).help(suggest(tool, known)),
+        );
         return;
     };
     let known = parser.metrics();
@@ -56,7 +61,9 @@ fn check_extract(workload: &Workload, name: &Text, extract: &Extract, problems: 
     }
     let mut known = vec!["stdout".to_owned(), "stderr".to_owned()];
     let services = workload.services.keys().map(|name| name.as_str());
-    known.extend(services.flat_map(|name| ["stdout", "stderr"].map(|stream| format!("services.{name}.{stream}"))));
+    known.extend(
+        services.flat_map(|name| ["stdout", "stderr"].map(|stream| format!("services.{name}.{stream}"))),
+    );
     if let Some(from) = extract.from.as_ref().filter(|from| !known.contains(&from.value)) {
         problems.push(
             Problem::at(from.span, format!("no output is named `{}`", from.value))

@@ -20,7 +20,8 @@ pub fn read(
     elapsed_s: f64,
 ) -> Result<(Vec<Measurement>, Vec<String>), String> {
     let output = |name: &str| outputs.get(name).copied().unwrap_or_default();
-    let tool_output = ToolOutput { stdout: output("stdout"), stderr: output("stderr"), exit_code: Some(exit_code) };
+    let tool_output =
+        ToolOutput { stdout: output("stdout"), stderr: output("stderr"), exit_code: Some(exit_code) };
     let (mut measurements, warnings) = match metrics.tool.as_deref().and_then(|tool| parser(tool)) {
         Some(parser) => match parser.read(tool_output) {
             Reading::Failed { reason } => return Err(reason),

@@ -42,16 +42,27 @@ pub(super) fn cells(spec: &Spec, repetitions: Option<u32>) -> Result<Vec<Cell>, 
     if problems.is_empty() { Ok(cells.into_values().collect()) } else { Err(problems) }
 }
 
-fn block_cells(spec: &Spec, block: &Block, span: Span, repetitions: Option<u32>) -> Result<Vec<Cell>, Vec<Problem>> {
+fn block_cells(
+    spec: &Spec,
+    block: &Block,
+    span: Span,
+    repetitions: Option<u32>,
+) -> Result<Vec<Cell>, Vec<Problem>> {
     let mut points = Vec::new();
     let mut count: usize = 0;
     for workload in axis(block, "workload", spec.workloads.keys()) {
         let axes = axes(spec, block, &spec.workloads[workload.as_str()]);
-        count = count.saturating_add(axes.iter().map(|(_, values)| values.len()).fold(1, usize::saturating_mul));
+        count =
+            count.saturating_add(axes.iter().map(|(_, values)| values.len()).fold(1, usize::saturating_mul));
         if count > CELL_LIMIT {
-            let sizes: Vec<String> = axes.iter().map(|(name, values)| format!("{name} {}", values.len())).collect();
+            let sizes: Vec<String> =
+                axes.iter().map(|(name, values)| format!("{name} {}", values.len())).collect();
             let message = format!("the matrix has more than {CELL_LIMIT} cells");
-            return Err(vec![Problem::at(span, message).label(sizes.join(" x ")).help("shorten an axis, or split the experiment")]);
+            return Err(vec![
+                Problem::at(span, message)
+                    .label(sizes.join(" x "))
+                    .help("shorten an axis, or split the experiment"),
+            ]);
         }
         points.extend(product(workload, &axes));
     }
@@ -74,10 +85,16 @@ fn block_cells(spec: &Spec, block: &Block, span: Span, repetitions: Option<u32>)
         }
     }
     for (exclude, _) in block.exclude.iter().zip(used).filter(|(_, used)| !used) {
-        problems.push(Problem::at(exclude.span, "this exclude takes nothing out").help("correct it or remove it"));
+        problems.push(
+            Problem::at(exclude.span, "this exclude takes nothing out").help("correct it or remove it"),
+        );
     }
     if cells.is_empty() && problems.is_empty() {
-        problems.push(Problem::at(span, "this block has no cell").label("everything is excluded").help("relax an `exclude`"));
+        problems.push(
+            Problem::at(span, "this block has no cell")
+                .label("everything is excluded")
+                .help("relax an `exclude`"),
+        );
     }
     problems.dedup_by(|a, b| a.span == b.span && a.message == b.message);
     if problems.is_empty() { Ok(cells) } else { Err(problems) }
@@ -96,8 +113,12 @@ fn axis<'a>(block: &'a Block, name: &str, all: impl Iterator<Item = &'a Text>) -
 /// The axes that a workload has in a block, outermost first.
 fn axes<'a>(spec: &'a Spec, block: &'a Block, workload: &'a Workload) -> Vec<(&'a str, Vec<&'a Text>)> {
     // `native` is there without being declared; it is measured only where it is wanted or alone.
-    let written = spec.environments.keys().filter(|name| name.span.length > 0 || spec.environments.len() == 1);
-    let mut axes = vec![("host", axis(block, "host", spec.hosts.keys())), ("environment", axis(block, "environment", written))];
+    let written =
+        spec.environments.keys().filter(|name| name.span.length > 0 || spec.environments.len() == 1);
+    let mut axes = vec![
+        ("host", axis(block, "host", spec.hosts.keys())),
+        ("environment", axis(block, "environment", written)),
+    ];
     for (name, default) in &workload.parameters {
         axes.push((name, axis(block, name, std::iter::once(default))));
     }
@@ -123,7 +144,9 @@ fn product(workload: &str, axes: &[(&str, Vec<&Text>)]) -> Vec<Point> {
 fn excludes(spec: &Spec, exclude: &Exclude, point: &Point) -> Result<bool, String> {
     match exclude {
         Exclude::Values(axes) => Ok(axes.iter().all(|(axis, list)| {
-            point.get(axis.as_str()).is_some_and(|value| list.values.iter().any(|excluded| excluded.as_str() == value))
+            point
+                .get(axis.as_str())
+                .is_some_and(|value| list.values.iter().any(|excluded| excluded.as_str() == value))
         })),
         Exclude::Expression(text) => Context::of_point(spec, point).is_true(text),
     }
@@ -139,15 +162,23 @@ fn cell(spec: &Spec, block: &Block, point: &Point, repetitions: Option<u32>) -> 
         services.push(PlannedService {
             name: name.value.clone(),
             host: service_name(&context, service.host.as_ref(), &host, &spec.hosts, "host")?,
-            environment: service_name(&context, service.environment.as_ref(), &environment, &spec.environments, "environment")?,
+            environment: service_name(
+                &context,
+                service.environment.as_ref(),
+                &environment,
+                &spec.environments,
+                "environment",
+            )?,
         });
     }
-    let count = |own: &Option<crate::spec::Located<u32>>, all: &Option<crate::spec::Located<u32>>, default| {
-        own.as_ref().or(all.as_ref()).map_or(default, |count| count.value)
-    };
+    let count =
+        |own: &Option<crate::spec::Located<u32>>, all: &Option<crate::spec::Located<u32>>, default| {
+            own.as_ref().or(all.as_ref()).map_or(default, |count| count.value)
+        };
     Ok(Cell {
         name: CellName::new(&workload, &host, &environment, &parameters),
-        repetitions: repetitions.unwrap_or_else(|| count(&block.repetitions, &spec.repetitions, DEFAULT_REPETITIONS)),
+        repetitions: repetitions
+            .unwrap_or_else(|| count(&block.repetitions, &spec.repetitions, DEFAULT_REPETITIONS)),
         warmup: count(&block.warmup, &spec.warmup, 0),
         workload,
         host,

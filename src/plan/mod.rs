@@ -122,7 +122,10 @@ pub struct PlannedService {
 impl Cell {
     /// Every host that is busy while a trial of this cell runs: its own, and those of its services.
     pub fn hosts(&self) -> BTreeSet<String> {
-        std::iter::once(&self.host).chain(self.services.iter().map(|service| &service.host)).cloned().collect()
+        std::iter::once(&self.host)
+            .chain(self.services.iter().map(|service| &service.host))
+            .cloned()
+            .collect()
     }
 }
 
@@ -142,7 +145,12 @@ impl Plan {
     ///
     /// # Errors
     /// Every mistake that shows only in the product of the axes.
-    pub fn new(spec: &Spec, sources: &Sources, repetitions: Option<u32>, seed: u64) -> Result<Plan, Problems> {
+    pub fn new(
+        spec: &Spec,
+        sources: &Sources,
+        repetitions: Option<u32>,
+        seed: u64,
+    ) -> Result<Plan, Problems> {
         let cells = matrix::cells(spec, repetitions)
             .map_err(|problems| Problems { problems, sources: sources.clone() })?;
         let trials = order::trials(&cells, spec.order, seed);

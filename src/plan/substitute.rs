@@ -24,8 +24,10 @@ impl Context {
 
     /// The names of a combination of axis values.
     pub(super) fn of_point(spec: &Spec, point: &BTreeMap<String, String>) -> Self {
-        let mut names: BTreeMap<String, Value> = point.iter().map(|(name, text)| (name.clone(), typed(text))).collect();
-        if let Some((name, host)) = point.get("host").and_then(|host| spec.hosts.get_key_value(host.as_str())) {
+        let mut names: BTreeMap<String, Value> =
+            point.iter().map(|(name, text)| (name.clone(), typed(text))).collect();
+        if let Some((name, host)) = point.get("host").and_then(|host| spec.hosts.get_key_value(host.as_str()))
+        {
             let labels: BTreeMap<&str, Value> =
                 host.labels.iter().map(|(label, text)| (label.as_str(), typed(text))).collect();
             let address = host.peer_address.as_ref().or(host.ssh.as_ref().map(|ssh| &ssh.0.address));
@@ -59,14 +61,18 @@ impl Context {
     /// # Errors
     /// As [`Context::render`].
     pub fn command(&self, command: &Command) -> Result<String, String> {
-        let words: Vec<String> = command.words.iter().map(|word| self.render(word)).collect::<Result<_, _>>()?;
+        let words: Vec<String> =
+            command.words.iter().map(|word| self.render(word)).collect::<Result<_, _>>()?;
         Ok(if command.is_list { shell_words::join(words) } else { words.concat() })
     }
 
     /// Whether the bare expression `text` holds.
     pub(super) fn is_true(&self, text: &str) -> Result<bool, String> {
         let environment = template::environment();
-        let value = environment.compile_expression(text).and_then(|expression| expression.eval(&self.0)).map_err(told)?;
+        let value = environment
+            .compile_expression(text)
+            .and_then(|expression| expression.eval(&self.0))
+            .map_err(told)?;
         match value.is_undefined() {
             true => Err(format!("`{text}` is undefined here")),
             false => Ok(value.is_true()),
@@ -101,7 +107,9 @@ mod tests {
 
     #[test]
     fn text_comes_out_as_it_was_written() {
-        for text in ["512", "-3", "0.5", "3.10", "0123", "1e3", "yes", "true", "22:22", "4KiB", "007", "NaN", "inf"] {
+        for text in
+            ["512", "-3", "0.5", "3.10", "0123", "1e3", "yes", "true", "22:22", "4KiB", "007", "NaN", "inf"]
+        {
             assert_eq!(typed(text).to_string(), text);
         }
         assert!(typed("512") > typed("64"));

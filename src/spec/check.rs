@@ -24,7 +24,10 @@ pub fn check(mut spec: Spec, sources: &Sources) -> Result<Spec, Problems> {
     add_defaults(&mut spec);
     let mut problems = Vec::new();
     if spec.workloads.is_empty() {
-        problems.push(Problem::of_file("the experiment has no workload").help("add `workloads: { nap: { run: sleep 0.1 } }`"));
+        problems.push(
+            Problem::of_file("the experiment has no workload")
+                .help("add `workloads: { nap: { run: sleep 0.1 } }`"),
+        );
     }
     names(&spec.hosts, "host", &mut problems);
     names(&spec.environments, "environment", &mut problems);
@@ -44,7 +47,13 @@ pub fn check(mut spec: Spec, sources: &Sources) -> Result<Spec, Problems> {
 
 fn add_defaults(spec: &mut Spec) {
     if spec.hosts.is_empty() {
-        let local = Host { local: Some(Default::default()), ssh: None, peer_address: None, sudo: None, labels: IndexMap::new() };
+        let local = Host {
+            local: Some(Default::default()),
+            ssh: None,
+            peer_address: None,
+            sudo: None,
+            labels: IndexMap::new(),
+        };
         spec.hosts.insert(unwritten(LOCALHOST), local);
     }
     if !spec.environments.contains_key(NATIVE) {
@@ -73,10 +82,12 @@ fn is_name(name: &str) -> bool {
 fn check_host(name: &Text, host: &Host, problems: &mut Vec<Problem>) {
     match (&host.local, &host.ssh) {
         (None, None) => problems.push(
-            Problem::at(name.span, format!("host `{}` has no kind", name.value)).help("add `local: {}` or `ssh: user@address`"),
+            Problem::at(name.span, format!("host `{}` has no kind", name.value))
+                .help("add `local: {}` or `ssh: user@address`"),
         ),
         (Some(_), Some(ssh)) => problems.push(
-            Problem::at(ssh.span, format!("host `{}` has two kinds", name.value)).help("keep one of `local` and `ssh`"),
+            Problem::at(ssh.span, format!("host `{}` has two kinds", name.value))
+                .help("keep one of `local` and `ssh`"),
         ),
         _ => {}
     }
@@ -90,19 +101,26 @@ fn check_environment(name: &Text, environment: &Environment, problems: &mut Vec<
                 .help("add `image: NAME` or `build: FOLDER`"),
         ),
         (Some(_), Some(build)) => problems.push(
-            Problem::at(build.span, format!("container `{}` has both `image` and `build`", name.value)).help("keep one of them"),
+            Problem::at(build.span, format!("container `{}` has both `image` and `build`", name.value))
+                .help("keep one of them"),
         ),
         _ => {}
     }
     let literal = |text: &Option<Text>| text.clone().filter(|text| !template::is_template(text));
-    let cpus = literal(&container.cpus).and_then(|text| environment::cpus(&text).err().map(|reason| (text.span, reason)));
-    let memory = literal(&container.memory).and_then(|text| environment::memory(&text).err().map(|reason| (text.span, reason)));
+    let cpus = literal(&container.cpus)
+        .and_then(|text| environment::cpus(&text).err().map(|reason| (text.span, reason)));
+    let memory = literal(&container.memory)
+        .and_then(|text| environment::memory(&text).err().map(|reason| (text.span, reason)));
     problems.extend([cpus, memory].into_iter().flatten().map(|(span, reason)| Problem::at(span, reason)));
 }
 
 /// The names of every template of a cell: those of its axes.
 fn point_names(spec: &Spec, parameters: impl Iterator<Item = String>) -> Names {
-    let labels = spec.hosts.values().flat_map(|host| host.labels.keys()).map(|label| format!("host.labels.{}", label.value));
+    let labels = spec
+        .hosts
+        .values()
+        .flat_map(|host| host.labels.keys())
+        .map(|label| format!("host.labels.{}", label.value));
     let fixed = ["workload", "environment", "host.name", "host.address"].map(str::to_owned);
     Names::new(fixed.into_iter().chain(labels).chain(parameters))
 }

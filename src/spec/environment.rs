@@ -71,7 +71,11 @@ pub fn memory(text: &str) -> Result<u64, String> {
     if !text.ends_with('B') {
         return Err(refused());
     }
-    text.parse::<bytesize::ByteSize>().map(|size| size.as_u64()).ok().filter(|bytes| *bytes > 0).ok_or_else(refused)
+    text.parse::<bytesize::ByteSize>()
+        .map(|size| size.as_u64())
+        .ok()
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(refused)
 }
 
 #[cfg(test)]

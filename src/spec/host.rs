@@ -76,14 +76,17 @@ impl Ssh {
             None => (None, text),
         };
         let (address, port) = match rest.rsplit_once(':') {
-            Some((address, port)) if !address.contains(':') || address.ends_with(']') => (address, Some(port)),
+            Some((address, port)) if !address.contains(':') || address.ends_with(']') => {
+                (address, Some(port))
+            }
             _ => (rest, None),
         };
         let address = address.trim_start_matches('[').trim_end_matches(']');
         if address.is_empty() {
             return Err("an address is missing before the port".into());
         }
-        let port = port.map(str::parse::<u16>).transpose().map_err(|_| "the port is not a number below 65536")?;
+        let port =
+            port.map(str::parse::<u16>).transpose().map_err(|_| "the port is not a number below 65536")?;
         Ok(Ssh(SshFields {
             address: unlocated(address.to_owned()),
             user: user.map(|user| unlocated(user.to_owned())),

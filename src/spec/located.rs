@@ -10,7 +10,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    self, Deserialize, DeserializeOwned, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+};
 
 use crate::diagnostic::Span;
 
@@ -124,7 +126,8 @@ impl<T: DeserializeOwned> Located<OneOrMany<T>> {
             OneOrMany::Many(list) => list,
             OneOrMany::One(value) => vec![Located { value, span }],
             OneOrMany::Plain => {
-                let text = CURRENT.with_borrow(|(_, text)| text.get(span.range()).unwrap_or_default().trim().to_owned());
+                let text = CURRENT
+                    .with_borrow(|(_, text)| text.get(span.range()).unwrap_or_default().trim().to_owned());
                 vec![Located { value: T::deserialize(text.into_deserializer())?, span }]
             }
         })

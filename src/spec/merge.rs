@@ -70,7 +70,8 @@ impl<'a> Reader<'a> {
         for name in std::mem::take(&mut spec.include.values) {
             let target = self.sources.directory(name.span).join(&name.value);
             if including.contains(&target) {
-                let problem = Problem::at(name.span, "an include loop").label("this file is included by itself");
+                let problem =
+                    Problem::at(name.span, "an include loop").label("this file is included by itself");
                 self.problems.push(problem.help("remove one of the includes"));
             } else if let Some(other) = self.file(&target, Some(name.span), including) {
                 self.absorb(&mut included, other);
@@ -87,8 +88,11 @@ impl<'a> Reader<'a> {
                 for (name, value) in other.$section {
                     if included.$section.contains_key(&name) {
                         self.problems.push(
-                            Problem::at(name.span, format!("`{}` is declared by two included files", name.value))
-                                .help("rename one, or declare it in the including file, which then wins"),
+                            Problem::at(
+                                name.span,
+                                format!("`{}` is declared by two included files", name.value),
+                            )
+                            .help("rename one, or declare it in the including file, which then wins"),
                         );
                     }
                     included.$section.insert(name, value);

@@ -33,15 +33,19 @@ fn problem(file: usize, text: &str, error: &Error) -> Problem {
     }
     let span = span(file, text, error);
     match error {
-        Error::SerdeUnknownField { field, expected, .. } => Problem::at(span, format!("unknown key `{field}`"))
-            .label("not a key of this section")
-            .help(suggest(field, expected.iter().copied())),
-        Error::SerdeUnknownVariant { variant, expected, .. } => Problem::at(span, format!("unknown value `{variant}`"))
-            .label("not a value of this key")
-            .help(suggest(variant, expected.iter().copied())),
-        Error::SerdeMissingField { field, .. } => {
-            Problem::at(span, format!("missing key `{field}`")).label("needed in this section").help(format!("add `{field}: …`"))
+        Error::SerdeUnknownField { field, expected, .. } => {
+            Problem::at(span, format!("unknown key `{field}`"))
+                .label("not a key of this section")
+                .help(suggest(field, expected.iter().copied()))
         }
+        Error::SerdeUnknownVariant { variant, expected, .. } => {
+            Problem::at(span, format!("unknown value `{variant}`"))
+                .label("not a value of this key")
+                .help(suggest(variant, expected.iter().copied()))
+        }
+        Error::SerdeMissingField { field, .. } => Problem::at(span, format!("missing key `{field}`"))
+            .label("needed in this section")
+            .help(format!("add `{field}: …`")),
         Error::DuplicateMappingKey { key, .. } => {
             Problem::at(span, format!("`{}` is declared twice", key.as_deref().unwrap_or("this key")))
                 .label("the second one")
@@ -64,7 +68,9 @@ fn general(span: Span, text: &str, error: &Error) -> Problem {
         return problem.help("indent with spaces; YAML forbids tabs");
     }
     if told.contains("null") {
-        return problem.label("nothing is written here").help("write a value, or `{}` or `[]` for an empty one");
+        return problem
+            .label("nothing is written here")
+            .help("write a value, or `{}` or `[]` for an empty one");
     }
     problem
 }

@@ -3,12 +3,12 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
+use super::Spec;
 use super::host::Ssh;
 use super::located::{List, Located};
 use super::matrix::{Block, Exclude};
 use super::time::TimeSpan;
 use super::workload::{Command, Step, Steps};
-use super::Spec;
 
 impl Spec {
     /// The experiment as one YAML file. Values keep their meaning; comments and layout are gone.
@@ -20,9 +20,9 @@ impl Spec {
 
 fn without_null(value: Value) -> Value {
     match value {
-        Value::Object(map) => {
-            Value::Object(map.into_iter().filter(|(_, v)| !v.is_null()).map(|(k, v)| (k, without_null(v))).collect())
-        }
+        Value::Object(map) => Value::Object(
+            map.into_iter().filter(|(_, v)| !v.is_null()).map(|(k, v)| (k, without_null(v))).collect(),
+        ),
         Value::Array(list) => Value::Array(list.into_iter().map(without_null).collect()),
         other => other,
     }
@@ -52,7 +52,11 @@ impl Serialize for Steps {
     }
 }
 
-fn one_or_many<S: Serializer, T: Serialize>(values: &[T], is_list: bool, serializer: S) -> Result<S::Ok, S::Error> {
+fn one_or_many<S: Serializer, T: Serialize>(
+    values: &[T],
+    is_list: bool,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     match values {
         [value] if !is_list => value.serialize(serializer),
         values => values.serialize(serializer),
@@ -76,7 +80,9 @@ impl Serialize for Step {
         match self {
             Step::DropCaches => serializer.serialize_str("drop_caches"),
             Step::Sleep(time) => entries(serializer, [("sleep", time)]),
-            Step::Run(run) if run.on.is_none() && !run.sudo && run.timeout.is_none() => run.command.serialize(serializer),
+            Step::Run(run) if run.on.is_none() && !run.sudo && run.timeout.is_none() => {
+                run.command.serialize(serializer)
+            }
             Step::Run(run) => {
                 let mut map = serializer.serialize_map(None)?;
                 map.serialize_entry("run", &run.command)?;

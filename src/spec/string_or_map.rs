@@ -17,7 +17,8 @@ macro_rules! string_or_map {
                         $type::from_text(text).map_err(E::custom)
                     }
                     fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<$type, A::Error> {
-                        let fields = <$fields>::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
+                        let fields =
+                            <$fields>::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
                         $type::from_fields(fields).map_err(serde::de::Error::custom)
                     }
                 }

@@ -61,12 +61,7 @@ impl Names {
         }
     }
 
-    fn unknown(
-        &self,
-        used: impl IntoIterator<Item = String>,
-        span: Span,
-        sources: &Sources,
-    ) -> Vec<Problem> {
+    fn unknown(&self, used: impl IntoIterator<Item = String>, span: Span, sources: &Sources) -> Vec<Problem> {
         let mut unknown: Vec<String> = used.into_iter().filter(|name| !self.has(name)).collect();
         unknown.sort();
         unknown
@@ -82,7 +77,8 @@ impl Names {
 
 fn syntax(error: &minijinja::Error, span: Span) -> Problem {
     let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
-    Problem::at(span, format!("bad template: {detail}")).help("write `{{ name }}`, or `{% raw %}` for braces that stand for themselves")
+    Problem::at(span, format!("bad template: {detail}"))
+        .help("write `{{ name }}`, or `{% raw %}` for braces that stand for themselves")
 }
 
 /// The place of `name` inside the value at `span`, or the whole of it.

@@ -40,7 +40,9 @@ mod tests {
 
     #[test]
     fn as_people_write_them() {
-        for (text, milliseconds) in [("250ms", 250), ("30s", 30_000), ("1h30m", 5_400_000), ("5 min", 300_000)] {
+        for (text, milliseconds) in
+            [("250ms", 250), ("30s", 30_000), ("1h30m", 5_400_000), ("5 min", 300_000)]
+        {
             assert_eq!(parse(text), Ok(Duration::from_millis(milliseconds)), "{text}");
         }
         for text in ["30", "0.5", "5 parsecs", "-3s", ""] {

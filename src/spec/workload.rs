@@ -143,7 +143,9 @@ impl Step {
             StepFields { run: Some(command), sleep: None, on, sudo, timeout } => {
                 Ok(Step::Run(RunStep { command, on, sudo: sudo.unwrap_or(false), timeout }))
             }
-            StepFields { run: None, on: None, sudo: None, timeout: None, sleep: Some(time) } => Ok(Step::Sleep(time)),
+            StepFields { run: None, on: None, sudo: None, timeout: None, sleep: Some(time) } => {
+                Ok(Step::Sleep(time))
+            }
             StepFields { run: None, sleep: None, .. } => Err("a step needs `run` or `sleep`".into()),
             StepFields { sleep: Some(_), .. } => Err("`sleep` stands alone in a step".into()),
         }

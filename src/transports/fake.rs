@@ -47,12 +47,15 @@ impl Fake {
 #[async_trait]
 impl Transport for Fake {
     async fn run(&self, script: &str, stop: &CancellationToken) -> Result<Output, TransportError> {
-        let done = |stdout: String| Ok(Output { stdout: stdout.into_bytes(), stderr: Vec::new(), exit: Exit::Code(0) });
+        let done = |stdout: String| {
+            Ok(Output { stdout: stdout.into_bytes(), stderr: Vec::new(), exit: Exit::Code(0) })
+        };
         let Some(id) = between(script, "RUNNER_JOB=:", ":") else {
             let marker = between(script, "echo ", ";").unwrap_or_default();
             return done(format!("{marker}\n{}", (self.answer)(script).stdout));
         };
-        let command = between(script, " sh -c '", "' >\"$d/stdout\"").unwrap_or_default().replace(r"'\''", "'");
+        let command =
+            between(script, " sh -c '", "' >\"$d/stdout\"").unwrap_or_default().replace(r"'\''", "'");
         if let Ok(mut commands) = self.commands.lock() {
             commands.push(command.clone());
         }
@@ -64,7 +67,10 @@ impl Transport for Fake {
         };
         let seconds = start.elapsed().as_secs_f64();
         let (out, err) = (reply.stdout.len(), reply.stderr.len());
-        done(format!("{id} ended {exit_code} 0.0 {seconds} 0.0 {seconds} {out} {err}\n{}{}", reply.stdout, reply.stderr))
+        done(format!(
+            "{id} ended {exit_code} 0.0 {seconds} 0.0 {seconds} {out} {err}\n{}{}",
+            reply.stdout, reply.stderr
+        ))
     }
 }
 

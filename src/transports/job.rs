@@ -111,7 +111,9 @@ pub async fn run(
 /// When the place can't be reached, or the script ends with another code than 0.
 pub async fn query(transport: &dyn Transport, script: &str) -> Result<Vec<u8>, TransportError> {
     let marker = format!("runner-query-{}", next_number());
-    let framed = format!("{{ exec </dev/null; PATH=\"$PATH:/usr/local/sbin:/usr/sbin:/sbin\"; echo {marker}; {{\n{script}\n}}; exit; }}\n");
+    let framed = format!(
+        "{{ exec </dev/null; PATH=\"$PATH:/usr/local/sbin:/usr/sbin:/sbin\"; echo {marker}; {{\n{script}\n}}; exit; }}\n"
+    );
     let output = transport.run(&framed, &CancellationToken::new()).await?;
     let text = after_line(&output.stdout, marker.as_bytes()).ok_or_else(|| no_frame(&output))?;
     match output.exit {
@@ -220,7 +222,10 @@ fn parse(id: &str, output: &Output) -> Result<Ended, TransportError> {
     let kept = (out as usize).min(OUTPUT_LIMIT).min(rest.len());
     let (stdout, stderr) = rest.split_at(kept);
     if stdout.len() + stderr.len() != (out as usize).min(OUTPUT_LIMIT) + (err as usize).min(OUTPUT_LIMIT) {
-        return Err(TransportError { message: "the command's output did not arrive whole".into(), hint: None });
+        return Err(TransportError {
+            message: "the command's output did not arrive whole".into(),
+            hint: None,
+        });
     }
     Ok(Ended {
         exit_code: code as i32,
@@ -236,7 +241,9 @@ fn parse(id: &str, output: &Output) -> Result<Ended, TransportError> {
 fn elapsed(wall: Option<(f64, f64)>, monotonic: Option<(f64, f64)>) -> Option<(f64, bool)> {
     let between = |(start, end): (f64, f64)| end - start;
     match (wall.map(between), monotonic.map(between)) {
-        (Some(wall), Some(steady)) if (wall - steady).abs() > CLOCK_TOLERANCE_S + steady * 1e-3 => Some((steady, true)),
+        (Some(wall), Some(steady)) if (wall - steady).abs() > CLOCK_TOLERANCE_S + steady * 1e-3 => {
+            Some((steady, true))
+        }
         (Some(wall), _) if wall >= 0.0 => Some((wall, false)),
         (_, steady) => steady.map(|steady| (steady, true)),
     }
@@ -276,7 +283,9 @@ mod tests {
 
     #[test]
     fn frame_among_noise() {
-        let ended = parse("runner-1", &output(b"Welcome!\nrunner-1 ended 7 10.5 12.0 100.00 101.50 3 2\nabcde")).unwrap();
+        let ended =
+            parse("runner-1", &output(b"Welcome!\nrunner-1 ended 7 10.5 12.0 100.00 101.50 3 2\nabcde"))
+                .unwrap();
         assert_eq!((ended.exit_code, ended.elapsed_s, ended.clock_was_set), (7, 1.5, false));
         assert_eq!((ended.stdout.bytes.as_slice(), ended.stderr.bytes.as_slice()), (&b"abc"[..], &b"de"[..]));
     }

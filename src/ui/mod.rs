@@ -49,7 +49,9 @@ pub fn show_written(written: &Written) {
 
 /// Says that an interrupt was understood.
 pub fn show_stopping() {
-    eprintln!("{YELLOW}stopping{PLAIN}: ending what runs and removing what was made; press Ctrl-C again to leave at once");
+    eprintln!(
+        "{YELLOW}stopping{PLAIN}: ending what runs and removing what was made; press Ctrl-C again to leave at once"
+    );
 }
 
 /// Says what a second interrupt leaves behind.

@@ -29,7 +29,8 @@ struct Drawn<'a> {
 impl<'a> Drawn<'a> {
     fn new(problem: &'a Problem, problems: &Problems) -> Self {
         let source = problem.span.and_then(|span| problems.sources.get(span.file));
-        let source = source.map(|source| NamedSource::new(source.path.display().to_string(), source.text.to_string()));
+        let source =
+            source.map(|source| NamedSource::new(source.path.display().to_string(), source.text.to_string()));
         Drawn { problem, source }
     }
 }

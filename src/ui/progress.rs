@@ -28,9 +28,11 @@ impl Progress {
     /// Shows the hosts of `plan`, all idle.
     pub fn start(plan: &Plan, spec: &Spec) -> Self {
         let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(1));
-        let names: std::collections::BTreeSet<String> = plan.cells.iter().flat_map(|cell| cell.hosts()).collect();
+        let names: std::collections::BTreeSet<String> =
+            plan.cells.iter().flat_map(|cell| cell.hosts()).collect();
         // A clock that ticks on the measured machine itself would disturb what it measures.
-        let may_tick = names.iter().all(|name| spec.hosts.get(name.as_str()).is_some_and(|host| host.local.is_none()));
+        let may_tick =
+            names.iter().all(|name| spec.hosts.get(name.as_str()).is_some_and(|host| host.local.is_none()));
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
         let hosts = names.into_iter().map(|name| {
             let bar = bars.add(line(&format!("  {{prefix:{width}}}  {{wide_msg}}")));
@@ -71,7 +73,8 @@ impl Progress {
     fn finished(&mut self, outcome: &Outcome) {
         self.finished += 1;
         self.remaining.finished(&outcome.trial, outcome.elapsed_s);
-        let count = format!("{:>width$}/{}", self.finished, self.trials, width = self.trials.to_string().len());
+        let count =
+            format!("{:>width$}/{}", self.finished, self.trials, width = self.trials.to_string().len());
         let id = outcome.trial.id();
         let text = match outcome.status {
             Status::Ok => format!("{count}  ok           {id}  {}", headline(outcome)),

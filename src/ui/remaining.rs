@@ -15,7 +15,8 @@ pub struct Remaining {
 impl Remaining {
     /// Nothing of `plan` is finished.
     pub fn new(plan: &Plan) -> Self {
-        let cell = |cell: &Cell| (cell.name.clone(), (cell.clone(), cell.hosts(), cell.warmup + cell.repetitions));
+        let cell =
+            |cell: &Cell| (cell.name.clone(), (cell.clone(), cell.hosts(), cell.warmup + cell.repetitions));
         Remaining { cells: plan.cells.iter().map(cell).collect(), taken: BTreeMap::new() }
     }
 
@@ -34,7 +35,8 @@ impl Remaining {
     pub fn time(&self) -> Option<Duration> {
         let mut hosts: BTreeMap<&str, f64> = BTreeMap::new();
         for (name, (cell, used, left)) in self.cells.iter().filter(|(_, (.., left))| *left > 0) {
-            let (seconds, count) = self.taken.get(name.as_str()).or_else(|| self.taken.get(&cell.workload))?;
+            let (seconds, count) =
+                self.taken.get(name.as_str()).or_else(|| self.taken.get(&cell.workload))?;
             for host in used {
                 *hosts.entry(host).or_default() += seconds / f64::from(*count) * f64::from(*left);
             }

@@ -1,8 +1,8 @@
 //! The experiment file and what the command line changes of it, as a checked spec and its plan.
 
 use std::fs;
-use std::path::Path;
 use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
 
 use crate::cli::RunArguments;
 use crate::diagnostic::{Problems, Sources};

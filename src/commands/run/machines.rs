@@ -14,17 +14,26 @@ use crate::event::Event;
 use crate::hosts::{self, Machine};
 use crate::transports::TransportError;
 
-pub(super) async fn connect(experiment: &Experiment, events: &UnboundedSender<Event>) -> Result<Machines, Error> {
+pub(super) async fn connect(
+    experiment: &Experiment,
+    events: &UnboundedSender<Event>,
+) -> Result<Machines, Error> {
     let names: BTreeSet<String> = experiment.plan.cells.iter().flat_map(|cell| cell.hosts()).collect();
     let connected = join_all(names.iter().map(|name| one(experiment, name, events))).await;
     let machines: Machines = names.into_iter().zip(connected).collect();
     match machines.values().any(Result::is_ok) {
         true => Ok(machines),
-        false => Err(Error::Hosts(machines.into_values().filter_map(Result::err).collect::<Vec<_>>().join("\n  "))),
+        false => {
+            Err(Error::Hosts(machines.into_values().filter_map(Result::err).collect::<Vec<_>>().join("\n  ")))
+        }
     }
 }
 
-async fn one(experiment: &Experiment, name: &str, events: &UnboundedSender<Event>) -> Result<Arc<Machine>, String> {
+async fn one(
+    experiment: &Experiment,
+    name: &str,
+    events: &UnboundedSender<Event>,
+) -> Result<Arc<Machine>, String> {
     let result = connect_one(experiment, name).await;
     let (event, result) = match result {
         Ok((machine, facts)) => (Event::FactsFound { host: name.to_owned(), facts }, Ok(Arc::new(machine))),
@@ -41,10 +50,19 @@ async fn one(experiment: &Experiment, name: &str, events: &UnboundedSender<Event
     result
 }
 
-async fn connect_one(experiment: &Experiment, name: &str) -> Result<(Machine, crate::event::Facts), TransportError> {
+async fn connect_one(
+    experiment: &Experiment,
+    name: &str,
+) -> Result<(Machine, crate::event::Facts), TransportError> {
     let machine = hosts::connect(name, &experiment.spec.hosts[name], &experiment.sources).await?;
-    let tools: BTreeSet<&str> =
-        experiment.spec.workloads.values().filter_map(|workload| workload.metrics.tool.as_ref()).map(|tool| tool.as_str()).collect();
-    let facts = hosts::facts(&*machine.transport, DEFAULT_WORKDIR, &tools.into_iter().collect::<Vec<_>>()).await?;
+    let tools: BTreeSet<&str> = experiment
+        .spec
+        .workloads
+        .values()
+        .filter_map(|workload| workload.metrics.tool.as_ref())
+        .map(|tool| tool.as_str())
+        .collect();
+    let facts =
+        hosts::facts(&*machine.transport, DEFAULT_WORKDIR, &tools.into_iter().collect::<Vec<_>>()).await?;
     Ok((machine, facts))
 }

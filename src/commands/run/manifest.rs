@@ -37,7 +37,12 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment) -> Manifest
                 repetitions: cell.repetitions,
             })
             .collect(),
-        baseline: spec.report.baseline.iter().map(|(axis, value)| (axis.value.clone(), value.value.clone())).collect(),
+        baseline: spec
+            .report
+            .baseline
+            .iter()
+            .map(|(axis, value)| (axis.value.clone(), value.value.clone()))
+            .collect(),
         counts: Default::default(),
     }
 }
@@ -46,7 +51,8 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment) -> Manifest
 fn commit(file: &Path) -> Option<String> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let git = |arguments: &[&str]| {
-        let output = Command::new("git").arg("-C").arg(folder).args(arguments).arg(file.file_name()?).output().ok()?;
+        let output =
+            Command::new("git").arg("-C").arg(folder).args(arguments).arg(file.file_name()?).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     let commit = git(&["log", "-n", "1", "--format=%H", "--"]).filter(|commit| !commit.is_empty())?;

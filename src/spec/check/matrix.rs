@@ -12,13 +12,22 @@ pub(super) fn check(spec: &Spec, sources: &Sources, problems: &mut Vec<Problem>)
     for block in &spec.matrix {
         check_block(spec, block, sources, problems);
     }
-    let parameters: Vec<&str> = spec.workloads.values().flat_map(|workload| workload.parameters.keys()).map(|name| name.as_str()).collect();
+    let parameters: Vec<&str> = spec
+        .workloads
+        .values()
+        .flat_map(|workload| workload.parameters.keys())
+        .map(|name| name.as_str())
+        .collect();
     for (axis, value) in &spec.report.baseline {
         check_axis(spec, axis, std::slice::from_ref(value), &parameters, problems);
     }
-    for count in spec.repetitions.iter().chain(spec.matrix.iter().filter_map(|block| block.repetitions.as_ref())) {
+    for count in
+        spec.repetitions.iter().chain(spec.matrix.iter().filter_map(|block| block.repetitions.as_ref()))
+    {
         if count.value == 0 {
-            problems.push(Problem::at(count.span, "nothing is measured with 0 repetitions").help("write at least 1"));
+            problems.push(
+                Problem::at(count.span, "nothing is measured with 0 repetitions").help("write at least 1"),
+            );
         }
     }
 }
@@ -28,16 +37,25 @@ fn check_block(spec: &Spec, block: &Block, sources: &Sources, problems: &mut Vec
     let mut seen: Vec<&str> = Vec::new();
     for (axis, List { values, .. }) in &block.axes {
         if seen.contains(&axis.as_str()) {
-            problems.push(Problem::at(axis.span, format!("axis `{}` is written twice", axis.value)).help("join the two lists"));
+            problems.push(
+                Problem::at(axis.span, format!("axis `{}` is written twice", axis.value))
+                    .help("join the two lists"),
+            );
         }
         seen.push(axis);
         if values.is_empty() {
-            problems.push(Problem::at(axis.span, format!("axis `{}` has no value", axis.value)).help("the block would be empty: give it a value"));
+            problems.push(
+                Problem::at(axis.span, format!("axis `{}` has no value", axis.value))
+                    .help("the block would be empty: give it a value"),
+            );
         }
         check_axis(spec, axis, values, &parameters, problems);
         for (index, value) in values.iter().enumerate() {
             if values[..index].contains(value) {
-                problems.push(Problem::at(value.span, format!("`{}` is written twice", value.value)).help("remove one of them"));
+                problems.push(
+                    Problem::at(value.span, format!("`{}` is written twice", value.value))
+                        .help("remove one of them"),
+                );
             }
         }
     }

@@ -7,21 +7,41 @@ use super::{must_exist, point_names};
 use crate::diagnostic::{Problem, Sources};
 
 /// Names that no parameter may take, since templates know them already.
-const RESERVED: [&str; 10] =
-    ["workload", "host", "environment", "trial", "services", "port", "exclude", "repetitions", "warmup", "env"];
+const RESERVED: [&str; 10] = [
+    "workload",
+    "host",
+    "environment",
+    "trial",
+    "services",
+    "port",
+    "exclude",
+    "repetitions",
+    "warmup",
+    "env",
+];
 
-pub(super) fn check(spec: &Spec, name: &Text, workload: &Workload, sources: &Sources, problems: &mut Vec<Problem>) {
+pub(super) fn check(
+    spec: &Spec,
+    name: &Text,
+    workload: &Workload,
+    sources: &Sources,
+    problems: &mut Vec<Problem>,
+) {
     for parameter in workload.parameters.keys() {
         if RESERVED.contains(&parameter.as_str()) {
             problems.push(
-                Problem::at(parameter.span, format!("`{}` can't be a parameter", parameter.value)).help("choose another name"),
+                Problem::at(parameter.span, format!("`{}` can't be a parameter", parameter.value))
+                    .help("choose another name"),
             );
         }
     }
     let cell = point_names(spec, workload.parameters.keys().map(|name| name.value.clone()));
     let trial = cell.with(["trial.repetition", "trial.name"]);
     let beside = trial.with(
-        workload.services.keys().flat_map(|name| ["address", "port"].map(|field| format!("services.{}.{field}", name.value))),
+        workload
+            .services
+            .keys()
+            .flat_map(|name| ["address", "port"].map(|field| format!("services.{}.{field}", name.value))),
     );
     for service in workload.services.values() {
         check_service(spec, service, &cell, sources, problems);
@@ -58,7 +78,13 @@ fn check_steps(spec: &Spec, steps: &Steps, names: &Names, sources: &Sources, pro
     }
 }
 
-fn check_service(spec: &Spec, service: &Service, cell: &Names, sources: &Sources, problems: &mut Vec<Problem>) {
+fn check_service(
+    spec: &Spec,
+    service: &Service,
+    cell: &Names,
+    sources: &Sources,
+    problems: &mut Vec<Problem>,
+) {
     for (name, is_host) in [(&service.host, true), (&service.environment, false)] {
         let Some(name) = name else { continue };
         problems.extend(cell.check(name, sources));
@@ -79,7 +105,8 @@ fn check_service(spec: &Spec, service: &Service, cell: &Names, sources: &Sources
     }
     if signs.iter().filter(|sign| sign.is_some()).count() != 1 {
         problems.push(
-            Problem::at(ready.span, "a service is ready by exactly one sign").help("keep one of `port`, `log` and `command`"),
+            Problem::at(ready.span, "a service is ready by exactly one sign")
+                .help("keep one of `port`, `log` and `command`"),
         );
     }
     if let Some(log) = &ready.log
@@ -98,8 +125,11 @@ fn unused_parameters(spec: &Spec, name: &Text, workload: &Workload, problems: &m
         let word = regex::Regex::new(&format!(r"\{{[{{%][^}}]*\b{}\b", regex::escape(parameter)));
         if word.is_ok_and(|word| !word.is_match(&used)) {
             problems.push(
-                Problem::at(parameter.span, format!("parameter `{}` of workload `{}` is never used", parameter.value, name.value))
-                    .help(format!("write `{{{{ {} }}}}` in a command, or remove it", parameter.value)),
+                Problem::at(
+                    parameter.span,
+                    format!("parameter `{}` of workload `{}` is never used", parameter.value, name.value),
+                )
+                .help(format!("write `{{{{ {} }}}}` in a command, or remove it", parameter.value)),
             );
         }
     }

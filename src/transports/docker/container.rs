@@ -54,11 +54,19 @@ impl Engine {
         let created = self.docker.create_container(Some(name), body(options)).await;
         let id = created.map_err(|error| failed("make container", &error))?.id;
         let started = async {
-            self.docker.start_container(&id, None).await.map_err(|error| failed("start container", &error))?;
-            let found = self.docker.inspect_container(&id, None).await.map_err(|error| failed("inspect container", &error))?;
+            self.docker
+                .start_container(&id, None)
+                .await
+                .map_err(|error| failed("start container", &error))?;
+            let found = self
+                .docker
+                .inspect_container(&id, None)
+                .await
+                .map_err(|error| failed("inspect container", &error))?;
             let network = options.network.clone().unwrap_or_else(|| "bridge".into());
             let networks = found.network_settings.and_then(|settings| settings.networks).unwrap_or_default();
-            let address = networks.get(&network).and_then(|endpoint| endpoint.ip_address.clone()).unwrap_or_default();
+            let address =
+                networks.get(&network).and_then(|endpoint| endpoint.ip_address.clone()).unwrap_or_default();
             let container = Container { engine: self.clone(), id: id.clone(), address, network };
             self.check_limits(&container, options).await?;
             Ok(container)
@@ -86,7 +94,11 @@ impl Engine {
     }
 
     /// Reads the limits where the kernel enforces them: in the container's own control group.
-    async fn check_limits(&self, container: &Container, options: &ContainerOptions) -> Result<(), TransportError> {
+    async fn check_limits(
+        &self,
+        container: &Container,
+        options: &ContainerOptions,
+    ) -> Result<(), TransportError> {
         if options.cpus.is_none() && options.memory.is_none() {
             return Ok(());
         }
@@ -98,14 +110,18 @@ else cat memory/memory.limit_in_bytes; echo $(cat cpu/cpu.cfs_quota_us cpu/cpu.c
         let numbers: Vec<Option<f64>> = text.split_whitespace().map(|word| word.parse().ok()).collect();
         let [memory, quota, period] = [0, 1, 2].map(|index| numbers.get(index).copied().flatten());
         let cpus = quota.zip(period).map(|(quota, period)| quota / period).filter(|cpus| *cpus > 0.0);
-        let limits = [("cpus", options.cpus, cpus), ("memory", options.memory.map(|bytes| bytes as f64), memory)];
+        let limits =
+            [("cpus", options.cpus, cpus), ("memory", options.memory.map(|bytes| bytes as f64), memory)];
         for (name, wanted, enforced) in limits {
             let Some(wanted) = wanted else { continue };
             // The kernel rounds memory to pages and time to microseconds.
             if enforced.is_none_or(|enforced| (enforced - wanted).abs() > wanted * 0.01) {
                 let enforced = enforced.map_or("nothing".to_owned(), |value| value.to_string());
                 return Err(TransportError {
-                    message: format!("`{}`: {name} limit {wanted} is not enforced: the kernel says {enforced}", self.machine),
+                    message: format!(
+                        "`{}`: {name} limit {wanted} is not enforced: the kernel says {enforced}",
+                        self.machine
+                    ),
                     hint: Some("see the warnings at the end of `docker info` there".into()),
                 });
             }

@@ -32,14 +32,24 @@ impl DockerExec {
 
     fn failed(&self, action: &str, reason: &str) -> TransportError {
         let container = self.container.get(..12).unwrap_or(&self.container);
-        TransportError { message: format!("`{}`: can't {action} in container {container}: {reason}", self.machine), hint: None }
+        TransportError {
+            message: format!("`{}`: can't {action} in container {container}: {reason}", self.machine),
+            hint: None,
+        }
     }
 
     async fn exit(&self, exec: &str) -> Result<Exit, TransportError> {
-        let found = self.docker.inspect_exec(exec).await.map_err(|error| self.failed("see how a command ended", &told(&error)))?;
+        let found = self
+            .docker
+            .inspect_exec(exec)
+            .await
+            .map_err(|error| self.failed("see how a command ended", &told(&error)))?;
         match (found.running, found.exit_code) {
             (Some(false) | None, Some(code)) => Ok(Exit::Code(code as i32)),
-            _ => Err(self.failed("see how a command ended", "the engine closed its output while it was running")),
+            _ => {
+                Err(self
+                    .failed("see how a command ended", "the engine closed its output while it was running"))
+            }
         }
     }
 }
@@ -56,7 +66,9 @@ impl Transport for DockerExec {
             ..Default::default()
         };
         let exec = self.docker.create_exec(&self.container, options).await.map_err(failed)?.id;
-        let StartExecResults::Attached { output, mut input } = self.docker.start_exec(&exec, None).await.map_err(failed)? else {
+        let StartExecResults::Attached { output, mut input } =
+            self.docker.start_exec(&exec, None).await.map_err(failed)?
+        else {
             return Err(self.failed("run a command", "the engine did not attach to it"));
         };
         let broken = |error: std::io::Error| self.failed("write to a shell", &error.to_string());
@@ -76,7 +88,9 @@ impl Transport for DockerExec {
     }
 }
 
-async fn capture(mut output: impl Stream<Item = Result<LogOutput, Error>> + Unpin) -> Result<(Vec<u8>, Vec<u8>), Error> {
+async fn capture(
+    mut output: impl Stream<Item = Result<LogOutput, Error>> + Unpin,
+) -> Result<(Vec<u8>, Vec<u8>), Error> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     while let Some(part) = output.next().await {
         let part = part?;

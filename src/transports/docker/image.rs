@@ -36,7 +36,10 @@ impl Engine {
 
     fn no_image(&self, image: &str, reason: &str) -> TransportError {
         TransportError {
-            message: format!("`{}`: image `{image}` is not there and can't be pulled: {reason}", self.machine),
+            message: format!(
+                "`{}`: image `{image}` is not there and can't be pulled: {reason}",
+                self.machine
+            ),
             hint: Some("check the name, or use `build: FOLDER` with a Dockerfile".into()),
         }
     }
@@ -59,7 +62,8 @@ impl Engine {
             message: format!("can't read the build folder `{}`: {error}", folder.display()),
             hint: Some("`build` is relative to the file it stands in".into()),
         })?;
-        let digest: String = Sha256::digest(&context).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let digest: String =
+            Sha256::digest(&context).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         let name = folder.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         let image = format!("runner/{}:{digest}", name.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
         if self.has_image(&image).await? {

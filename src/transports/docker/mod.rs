@@ -48,7 +48,8 @@ impl Engine {
             message: format!("`{machine}`: no Docker Engine answers: {}", told(&error)),
             hint: Some("install and start Docker there, and put the user into the group `docker`".into()),
         };
-        let docker = Docker::connect_with_unix(socket, REQUEST_TIMEOUT_S, bollard::API_DEFAULT_VERSION).map_err(unreachable)?;
+        let docker = Docker::connect_with_unix(socket, REQUEST_TIMEOUT_S, bollard::API_DEFAULT_VERSION)
+            .map_err(unreachable)?;
         let docker = docker.negotiate_version().await.map_err(unreachable)?;
         let info = docker.info().await.map_err(unreachable)?;
         Ok(Engine {
@@ -76,7 +77,11 @@ impl Engine {
                     labels: Some(labels(run)),
                     ..Default::default()
                 };
-                self.docker.create_network(request).await.map(drop).map_err(|error| self.failed("make network", network, &error))
+                self.docker
+                    .create_network(request)
+                    .await
+                    .map(drop)
+                    .map_err(|error| self.failed("make network", network, &error))
             }
             Err(error) => Err(self.failed("look up network", network, &error)),
         }
@@ -88,14 +93,25 @@ impl Engine {
     /// The first refusal; the rest is removed all the same.
     pub async fn remove_all(&self, run: &str) -> Result<(), TransportError> {
         let filters = HashMap::from([("label".to_owned(), vec![format!("{RUN_LABEL}={run}")])]);
-        let options = bollard::query_parameters::ListContainersOptionsBuilder::new().all(true).filters(&filters).build();
+        let options = bollard::query_parameters::ListContainersOptionsBuilder::new()
+            .all(true)
+            .filters(&filters)
+            .build();
         let containers = self.docker.list_containers(Some(options)).await;
-        let mut result = containers.as_ref().map(drop).map_err(|error| self.failed("list", "containers", error));
+        let mut result =
+            containers.as_ref().map(drop).map_err(|error| self.failed("list", "containers", error));
         for id in containers.unwrap_or_default().into_iter().filter_map(|container| container.id) {
             result = result.and(self.remove_container(&id).await);
         }
         let options = bollard::query_parameters::ListNetworksOptionsBuilder::new().filters(&filters).build();
-        for name in self.docker.list_networks(Some(options)).await.unwrap_or_default().into_iter().filter_map(|network| network.name) {
+        for name in self
+            .docker
+            .list_networks(Some(options))
+            .await
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|network| network.name)
+        {
             let removed = self.docker.remove_network(&name).await;
             result = result.and(removed.map_err(|error| self.failed("remove network", &name, &error)));
         }
@@ -103,7 +119,10 @@ impl Engine {
     }
 
     fn failed(&self, action: &str, what: &str, error: &Error) -> TransportError {
-        TransportError { message: format!("`{}`: can't {action} `{what}`: {}", self.machine, told(error)), hint: None }
+        TransportError {
+            message: format!("`{}`: can't {action} `{what}`: {}", self.machine, told(error)),
+            hint: None,
+        }
     }
 }
 
