@@ -12,7 +12,9 @@ use crate::plan::Trial;
 /// Something that happened in a run.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// Something is known of a host: it is connected, or a container showed what it holds.
+    /// A host is connected.
+    HostReady { host: String },
+    /// Something is known of a host, or of what a container there holds.
     FactsFound { host: String, facts: Facts },
     /// A host can't be used; all its trials will fail with this reason.
     HostFailed { host: String, reason: String },

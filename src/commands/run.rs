@@ -40,17 +40,10 @@ async fn execute(arguments: &RunArguments, experiment: Experiment) -> Result<u8,
         () = stop.cancelled() => return Ok(EXIT_INTERRUPTED),
     };
     let manifest = manifest::new(arguments, &experiment);
+    let id = manifest.id.clone();
     let writer = RunWriter::create(&arguments.results, manifest, &experiment.yaml)?;
-    let id = format!("{:08x}", experiment::random() as u32);
-    let run = Run {
-        id,
-        spec: experiment.spec,
-        sources: experiment.sources,
-        plan: experiment.plan,
-        machines,
-        stop: stop.clone(),
-        events,
-    };
+    let experiment = (experiment.spec, experiment.sources, experiment.plan);
+    let run = Run::new(id, experiment, machines, stop.clone(), events);
     let (directory, failed) = record(run, receiver, writer, progress).await?;
     let written = report::write(&directory)?;
     ui::show_written(&written);

@@ -6,7 +6,8 @@ use tokio_util::sync::CancellationToken;
 use super::service::ServicePlace;
 use super::{CLEAN_UP_TIMEOUT, Failure, Run, service, step};
 use crate::environments::{Place, Settings, is_fresh_for_each_trial};
-use crate::event::{CacheDrop, Event, Stage};
+use crate::event::{CacheDrop, Event, Facts, Stage};
+use crate::hosts;
 use crate::plan::Cell;
 use crate::plan::substitute::Context;
 use crate::spec::Workload;
@@ -72,8 +73,9 @@ impl CellState {
         run.say(Event::Preparing { host: cell.host.clone(), what: format!("setting up {}", cell.name) });
         let place = Place::enter(machine, &settings, &run.id, &run.stop)
             .await
-            .map_err(|error| Failure::new(Stage::Host, told(error)))?;
+            .map_err(|error| Failure::new(Stage::Host, error.with_hint()))?;
         let place = self.place.insert(place);
+        tell_place(run, cell, place).await;
         let setup = &workload(run, cell).setup;
         step::run_all(run, setup, place, &self.context, Stage::Setup, None, &run.stop, drops).await
     }
@@ -125,6 +127,29 @@ impl CellState {
     }
 }
 
+/// Tells what in an environment differs from its host: engine and image, file system, version of the tool.
+async fn tell_place(run: &Run, cell: &Cell, place: &Place) {
+    let declared = &run.spec.environments[cell.environment.as_str()];
+    let tool = workload(run, cell).metrics.tool.as_deref().map(|tool| tool.as_str());
+    let is_other = declared.container.is_some() || declared.workdir.is_some();
+    if !is_other || !run.is_news(&[&cell.host, &cell.environment, tool.unwrap_or_default()]) {
+        return;
+    }
+    let mut facts = Facts::new();
+    let mut add = |name: &str, value: String| facts.insert(format!("{}: {name}", cell.environment), value);
+    if let Some(container) = &place.container {
+        add("engine", container.engine().version.clone());
+        add("image", container.image.clone());
+    }
+    let workdir = place.directory.rsplit_once('/').map_or("/", |(above, _)| above);
+    // A place that can't be asked fails in its first command, with the reason.
+    let found = hosts::place_facts(&*place.transport, workdir, tool.as_slice()).await.unwrap_or_default();
+    for (name, value) in found {
+        add(&name, value);
+    }
+    run.say(Event::FactsFound { host: cell.host.clone(), facts });
+}
+
 fn tell(run: &Run, host: &str, what: &str, result: Result<(), TransportError>) {
     if let Err(error) = result {
         run.say(Event::CleanUpFailed { host: host.to_owned(), what: what.to_owned(), reason: error.message });
@@ -141,12 +166,4 @@ pub(super) fn settings(run: &Run, environment: &str, context: &Context) -> Resul
     let declared = &run.spec.environments[environment];
     Settings::new(declared, &run.sources, &|text| context.render(text))
         .map_err(|reason| Failure::new(Stage::Host, reason))
-}
-
-/// A failed way to a place, with the hint.
-pub(super) fn told(error: TransportError) -> String {
-    match error.hint {
-        Some(hint) => format!("{}; help: {hint}", error.message),
-        None => error.message,
-    }
 }

@@ -8,8 +8,8 @@ mod service;
 mod step;
 mod trial;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -42,9 +42,22 @@ pub struct Run {
     pub stop: CancellationToken,
     /// Where events go.
     pub events: UnboundedSender<Event>,
+    told: Mutex<BTreeSet<Vec<String>>>,
 }
 
 impl Run {
+    /// A run that has not begun.
+    pub fn new(
+        id: String,
+        experiment: (Spec, Sources, Plan),
+        machines: BTreeMap<String, Result<Arc<Machine>, String>>,
+        stop: CancellationToken,
+        events: UnboundedSender<Event>,
+    ) -> Self {
+        let (spec, sources, plan) = experiment;
+        Run { id, spec, sources, plan, machines, stop, events, told: Mutex::default() }
+    }
+
     /// Executes every trial, then removes everything that was made, also after `stop`.
     pub async fn execute(&self) {
         scheduler::run(self).await;
@@ -64,6 +77,12 @@ impl Run {
     fn say(&self, event: Event) {
         // Nobody listens any more only when the program ends with an error of its own.
         let _ = self.events.send(event);
+    }
+
+    /// Whether something was not told before.
+    fn is_news(&self, what: &[&str]) -> bool {
+        let news = what.iter().map(|&part| part.to_owned()).collect();
+        self.told.lock().is_ok_and(|mut told| told.insert(news))
     }
 
     fn machine(&self, host: &str) -> Result<&Arc<Machine>, Failure> {

@@ -42,8 +42,8 @@ pub(super) async fn make_places(
 ) -> Result<(), Failure> {
     for service in &cell.services {
         let machine = run.machine(&service.host)?;
-        let failed = |error| {
-            Failure::new(Stage::Service, format!("service `{}`: {}", service.name, cell::told(error)))
+        let failed = |error: TransportError| {
+            Failure::new(Stage::Service, format!("service `{}`: {}", service.name, error.with_hint()))
         };
         let port = machine.free_port().await.map_err(failed)?;
         let mut settings = cell::settings(run, &service.environment, context)?;
@@ -69,7 +69,7 @@ async fn needs_publishing(
     if client.network() != Some(network) {
         return Ok(true);
     }
-    let failed = |error| Failure::new(Stage::Service, cell::told(error));
+    let failed = |error: TransportError| Failure::new(Stage::Service, error.with_hint());
     let engine = run.machine(&service.host)?.engine().await.map_err(failed)?;
     let client_engine = run.machine(&cell.host)?.engine().await.map_err(failed)?;
     Ok(engine.id != client_engine.id)

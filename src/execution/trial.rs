@@ -151,7 +151,7 @@ async fn measure(
             return Err(failure);
         }
     };
-    ended.map_err(|error| failed(cell::told(error)))
+    ended.map_err(|error| failed(error.with_hint()))
 }
 
 impl Gathered {

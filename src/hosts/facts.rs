@@ -14,27 +14,45 @@ pub async fn facts(
     directory: &str,
     tools: &[&str],
 ) -> Result<IndexMap<String, String>, TransportError> {
-    let directory = job::quote(directory);
-    let versions: String = tools
-        .iter()
-        .map(|tool| format!("fact {tool} \"$({} --version 2>&1 | head -n 1)\"\n", job::quote(tool)))
-        .collect();
-    let script = format!(
-        r#"fact() {{ [ -n "$2" ] && printf '%s\t%s\n' "$1" "$2"; }}
-fact os "$(. /etc/os-release 2>/dev/null; echo "$PRETTY_NAME")"
+    let script = r#"fact os "$(. /etc/os-release 2>/dev/null; echo "$PRETTY_NAME")"
 fact kernel "$(uname -sr)"
 fact architecture "$(uname -m)"
 fact cpu "$(sed -n 's/^\(model name\|Model\)[[:space:]]*: *//p' /proc/cpuinfo | head -n 1)"
 fact cpus "$(nproc 2>/dev/null)"
 fact governor "$(cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor 2>/dev/null)"
 fact memory "$(sed -n 's/^MemTotal: *//p' /proc/meminfo)"
-fact virtualisation "$(systemd-detect-virt 2>/dev/null || sed -n 's/^flags.* hypervisor.*/virtual machine/p' /proc/cpuinfo | head -n 1)"
-mkdir -p {directory} 2>/dev/null
+fact virtualisation "$(systemd-detect-virt 2>/dev/null || sed -n 's/^flags.* hypervisor.*/virtual machine/p' /proc/cpuinfo | head -n 1)""#;
+    let mut facts = ask(transport, script).await?;
+    facts.extend(place_facts(transport, directory, tools).await?);
+    Ok(facts)
+}
+
+/// What can differ from place to place on one machine: the file system of `directory`, and the first line
+/// that each of `tools` prints of its version; a tool that is not there says so.
+///
+/// # Errors
+/// When the place can't be asked.
+pub async fn place_facts(
+    transport: &dyn Transport,
+    directory: &str,
+    tools: &[&str],
+) -> Result<IndexMap<String, String>, TransportError> {
+    let directory = job::quote(directory);
+    let version = |tool: &&str| format!("fact {tool} \"$({tool} --version 2>&1 | head -n 1)\"\n");
+    let versions: String = tools.iter().map(version).collect();
+    let script = format!(
+        r#"mkdir -p {directory} 2>/dev/null
 mount=$(df -P {directory} 2>/dev/null | sed -n '$s/.*% *//p')
 fact 'work directory' {directory}
 fact 'file system' "$(while read -r _ at type options _; do [ "$at" = "$mount" ] && echo "$type ($options)"; done </proc/mounts | tail -n 1)"
-{versions}:"#
+{versions}"#
     );
+    ask(transport, &script).await
+}
+
+/// Runs a script in which `fact NAME VALUE` tells a fact.
+async fn ask(transport: &dyn Transport, script: &str) -> Result<IndexMap<String, String>, TransportError> {
+    let script = format!("fact() {{ [ -n \"$2\" ] && printf '%s\\t%s\\n' \"$1\" \"$2\"; }}\n{script}\n:");
     let printed = job::query(transport, &script).await?;
     Ok(parse(&String::from_utf8_lossy(&printed)))
 }

@@ -18,7 +18,7 @@ use crate::transports::ssh::SshConnection;
 use crate::transports::{Transport, TransportError, job};
 
 pub use caches::{CacheFigures, drop_caches};
-pub use facts::facts;
+pub use facts::{facts, place_facts};
 
 /// A machine that commands can be run on.
 pub struct Machine {

@@ -127,6 +127,8 @@ pub struct KeptOutput {
 pub struct Manifest {
     /// [`FORMAT_VERSION`] of the writer.
     pub format: u32,
+    /// Part of the name of everything that the run makes on machines, and the value of its label there.
+    pub id: String,
     /// The version of `runner`.
     pub runner: String,
     /// The experiment's title; its file name without extension if it has none.

@@ -76,10 +76,19 @@ fn general(span: Span, text: &str, error: &Error) -> Problem {
 }
 
 fn span(file: usize, text: &str, error: &Error) -> Span {
-    let place = error.location().map(|location| location.span());
-    let offset = place.and_then(|place| place.byte_offset()).unwrap_or_default() as usize;
+    let location = error.location();
+    let place = location.map(|location| location.span());
+    let of_line = || location.map(|location| offset(text, location.line() as usize, location.column() as usize));
+    let start = place.and_then(|place| place.byte_offset()).map(|offset| offset as usize).or_else(of_line);
     let length = place.and_then(|place| place.byte_len()).unwrap_or_default() as usize;
-    let offset = offset.min(text.len());
-    let line_end = text[offset..].find('\n').map_or(text.len(), |end| offset + end);
-    Span { file, offset, length: length.clamp(1, (line_end - offset).max(1)).min(text.len() - offset) }
+    let start = start.unwrap_or_default().min(text.len());
+    let line_end = text[start..].find('\n').map_or(text.len(), |end| start + end);
+    Span { file, offset: start, length: length.clamp(1, (line_end - start).max(1)).min(text.len() - start) }
+}
+
+/// The byte at `line` and `column`, both counted from 1, the column in characters.
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let characters = text[start..].char_indices().map(|(index, _)| start + index);
+    characters.chain(std::iter::once(text.len())).nth(column.saturating_sub(1)).unwrap_or(text.len())
 }

@@ -44,6 +44,16 @@ pub struct TransportError {
     pub hint: Option<String>,
 }
 
+impl TransportError {
+    /// The message and the hint in one line.
+    pub fn with_hint(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}; help: {hint}", self.message),
+            None => self.message.clone(),
+        }
+    }
+}
+
 /// Runs shell scripts in one place.
 #[async_trait]
 pub trait Transport: Send + Sync {

@@ -54,7 +54,8 @@ impl Progress {
     /// Shows one event.
     pub fn show(&mut self, event: &Event) {
         match event {
-            Event::FactsFound { host, .. } => self.set(host, "ready"),
+            Event::HostReady { host } => self.set(host, "ready"),
+            Event::FactsFound { .. } => {}
             Event::HostFailed { host, reason } => {
                 self.set(host, "can't be used");
                 self.line(&format!("{RED}host failed{PLAIN} {reason}"));

@@ -35,19 +35,23 @@ async fn one(
     events: &UnboundedSender<Event>,
 ) -> Result<Arc<Machine>, String> {
     let result = connect_one(experiment, name).await;
-    let (event, result) = match result {
-        Ok((machine, facts)) => (Event::FactsFound { host: name.to_owned(), facts }, Ok(Arc::new(machine))),
-        Err(error) => {
-            let reason = match error.hint {
-                Some(hint) => format!("{}; help: {hint}", error.message),
-                None => error.message,
-            };
-            (Event::HostFailed { host: name.to_owned(), reason: reason.clone() }, Err(reason))
-        }
+    let say = |event| {
+        // The receiver lives as long as the run.
+        let _ = events.send(event);
     };
-    // The receiver lives as long as the run.
-    let _ = events.send(event);
-    result
+    let host = name.to_owned();
+    match result {
+        Ok((machine, facts)) => {
+            say(Event::HostReady { host: host.clone() });
+            say(Event::FactsFound { host, facts });
+            Ok(Arc::new(machine))
+        }
+        Err(error) => {
+            let reason = error.with_hint();
+            say(Event::HostFailed { host, reason: reason.clone() });
+            Err(reason)
+        }
+    }
 }
 
 async fn connect_one(

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use sha2::{Digest, Sha256};
 
-use super::experiment::Experiment;
+use super::experiment::{Experiment, random};
 use crate::cli::RunArguments;
 use crate::record::{FORMAT_VERSION, Manifest, PlannedCell};
 
@@ -14,6 +14,7 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment) -> Manifest
     let Experiment { spec, plan, yaml, .. } = experiment;
     Manifest {
         format: FORMAT_VERSION,
+        id: format!("{:08x}", random() as u32),
         runner: env!("CARGO_PKG_VERSION").into(),
         title: spec.title.as_ref().map_or(&name, |title| &title.value).clone(),
         experiment: name,

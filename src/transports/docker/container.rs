@@ -41,6 +41,8 @@ pub struct Container {
     pub address: String,
     /// The network it is on.
     pub network: String,
+    /// The image it was made of.
+    pub image: String,
 }
 
 impl Engine {
@@ -67,7 +69,7 @@ impl Engine {
             let networks = found.network_settings.and_then(|settings| settings.networks).unwrap_or_default();
             let address =
                 networks.get(&network).and_then(|endpoint| endpoint.ip_address.clone()).unwrap_or_default();
-            let container = Container { engine: self.clone(), id: id.clone(), address, network };
+            let container = Container { engine: self.clone(), id: id.clone(), address, network, image: options.image.clone() };
             self.check_limits(&container, options).await?;
             Ok(container)
         };

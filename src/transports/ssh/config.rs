@@ -1,0 +1,291 @@
+//! What the user's SSH configuration says about a machine. `ssh -G` resolves it (aliases, `Match`,
+//! `Include`, tokens), so that `runner` reaches what `ssh` reaches; without an `ssh` program the given
+//! values and OpenSSH's defaults are used. Read [`Plan`] first. Nothing here opens a connection.
+
+use std::env;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::{KnownHosts, SshTarget, failure};
+use crate::transports::TransportError;
+
+/// How long a connection may take to come about when nothing else is said.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Everything needed to log in to one machine.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    /// What was asked for.
+    pub target: SshTarget,
+    /// The host name or address to connect to.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// The user there.
+    pub user: String,
+    /// Private keys of the configuration, in order; they need not exist.
+    pub identities: Vec<PathBuf>,
+    /// True when the agent may only offer these.
+    pub identities_only: bool,
+    /// The agent's socket.
+    pub agent: Option<PathBuf>,
+    /// Files with host keys. New ones go to the first.
+    pub known_hosts: Vec<PathBuf>,
+    /// True when keys of unknown machines are to be accepted.
+    pub accept_new: bool,
+    /// The name to look up in these files in place of host and port.
+    pub host_key_alias: Option<String>,
+    /// The way to the machine.
+    pub way: Way,
+    /// How long connecting and logging in may take.
+    pub timeout: Duration,
+}
+
+/// How the bytes get to a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Way {
+    /// By TCP.
+    Direct,
+    /// Through other machines, in the syntax of `ssh -J`.
+    Jump(String),
+    /// Through the input and output of a shell command.
+    Command(String),
+}
+
+impl Plan {
+    /// `user@host:port` for messages.
+    pub(super) fn place(&self) -> String {
+        format!("{}@{}:{}", self.user, self.host, self.port)
+    }
+
+    /// The name of the machine in files of host keys.
+    pub(super) fn known_as(&self) -> String {
+        match (&self.host_key_alias, self.port) {
+            (Some(alias), _) => alias.clone(),
+            (None, 22) => self.host.clone(),
+            (None, port) => format!("[{}]:{port}", self.host),
+        }
+    }
+
+    /// An error that names the machine.
+    pub(super) fn fail(&self, message: impl std::fmt::Display, hint: Option<String>) -> TransportError {
+        failure(&self.target.name, message, hint)
+    }
+}
+
+/// Asks `ssh -G` and lets the fields of `target` win.
+pub(super) fn resolve(target: &SshTarget) -> Result<Plan, TransportError> {
+    let mut command = Command::new("ssh");
+    command.arg("-G").stdin(Stdio::null());
+    if let Some(file) = &target.config {
+        command.arg("-F").arg(file);
+    }
+    if let Some(port) = target.port {
+        command.args(["-p", &port.to_string()]);
+    }
+    if let Some(user) = &target.user {
+        command.args(["-l", user]);
+    }
+    let text = match command.arg("--").arg(&target.address).output() {
+        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),
+        Ok(output) => {
+            let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            return Err(failure(
+                &target.name,
+                format!("the SSH configuration can't be used: {reason}"),
+                Some(format!("`ssh -G {}` shows the same error", target.address)),
+            ));
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound && target.config.is_none() => String::new(),
+        Err(error) => {
+            let hint = "`config:` needs the `ssh` program to be read: install OpenSSH's client".to_owned();
+            return Err(failure(&target.name, format!("`ssh` can't be started: {error}"), Some(hint)));
+        }
+    };
+    let home = env::home_dir().unwrap_or_else(|| PathBuf::from("/"));
+    let local_user = env::var("USER").or_else(|_| env::var("LOGNAME")).unwrap_or_else(|_| "root".to_owned());
+    Ok(plan(target, &text, &home, &local_user, &|name| env::var(name).ok()))
+}
+
+/// Turns the output of `ssh -G` (or nothing) into a plan.
+fn plan(
+    target: &SshTarget,
+    text: &str,
+    home: &Path,
+    local_user: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Plan {
+    let first = |key: &str| values(text, key).next();
+    let (given_user, given_host) = match target.address.rsplit_once('@') {
+        Some((user, host)) => (Some(user), host),
+        None => (None, target.address.as_str()),
+    };
+    let host = first("hostname").unwrap_or(given_host).to_owned();
+    let port = target.port.or_else(|| first("port")?.parse().ok()).unwrap_or(22);
+    let user = target.user.as_deref().or_else(|| first("user")).or(given_user).unwrap_or(local_user).to_owned();
+    let expand = |path: &str| expand_path(path, home, local_user, &host, port, &user);
+    let files = |key: &str, default: &str| -> Vec<PathBuf> {
+        first(key).unwrap_or(default).split_whitespace().filter(|file| *file != "none").map(expand).collect()
+    };
+    let mut identities: Vec<PathBuf> = values(text, "identityfile").map(expand).collect();
+    if text.is_empty() {
+        identities = ["~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa"].map(expand).to_vec();
+    }
+    let mut known_hosts = files("userknownhostsfile", "~/.ssh/known_hosts");
+    known_hosts.extend(files("globalknownhostsfile", "/etc/ssh/ssh_known_hosts"));
+    let lenient = matches!(first("stricthostkeychecking"), Some("accept-new" | "no" | "off" | "false"));
+    let accept_new = match &target.known_hosts {
+        KnownHosts::Default => lenient,
+        KnownHosts::AcceptNew => true,
+        KnownHosts::File(file) => {
+            known_hosts = vec![file.clone()];
+            false
+        }
+    };
+    let set = |key: &str| first(key).filter(|value| *value != "none");
+    let way = match (&target.jump, set("proxyjump"), set("proxycommand")) {
+        (Some(jump), _, _) => Way::Jump(jump.clone()),
+        (None, Some(jump), _) => Way::Jump(jump.to_owned()),
+        (None, None, Some(command)) => Way::Command(expand_tokens(command, home, local_user, &host, port, &user)),
+        (None, None, None) => Way::Direct,
+    };
+    let agent = match first("identityagent").unwrap_or("SSH_AUTH_SOCK") {
+        "none" => None,
+        "SSH_AUTH_SOCK" => variable("SSH_AUTH_SOCK").map(PathBuf::from),
+        path => match path.strip_prefix('$') {
+            Some(name) => variable(name.trim_matches(['{', '}'])).map(PathBuf::from),
+            None => Some(expand(path)),
+        },
+    };
+    Plan {
+        identities,
+        identities_only: first("identitiesonly") == Some("yes"),
+        agent: agent.filter(|path| !path.as_os_str().is_empty()),
+        known_hosts,
+        accept_new,
+        host_key_alias: set("hostkeyalias").map(str::to_owned),
+        way,
+        timeout: first("connecttimeout")
+            .and_then(|seconds| seconds.parse().ok())
+            .filter(|seconds| *seconds > 0)
+            .map_or(CONNECT_TIMEOUT, Duration::from_secs),
+        target: target.clone(),
+        host,
+        port,
+        user,
+    }
+}
+
+/// The values of `key`, one for each of its lines.
+fn values<'a>(text: &'a str, key: &str) -> impl Iterator<Item = &'a str> {
+    text.lines().filter_map(move |line| {
+        let (name, value) = line.split_once(' ')?;
+        (name == key).then_some(value.trim().trim_matches('"'))
+    })
+}
+
+/// Replaces a leading `~` and the `%` tokens of `ssh_config(5)` that matter for files.
+fn expand_path(path: &str, home: &Path, local_user: &str, host: &str, port: u16, user: &str) -> PathBuf {
+    let path = expand_tokens(path, home, local_user, host, port, user);
+    match path.strip_prefix("~/") {
+        Some(rest) => home.join(rest),
+        None => PathBuf::from(path),
+    }
+}
+
+/// Replaces `%d %h %n %p %r %u %%`; other tokens stay.
+fn expand_tokens(text: &str, home: &Path, local_user: &str, host: &str, port: u16, user: &str) -> String {
+    let mut expanded = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(character) = rest.next() {
+        if character != '%' {
+            expanded.push(character);
+            continue;
+        }
+        match rest.next() {
+            Some('d') => expanded.push_str(&home.to_string_lossy()),
+            Some('h' | 'n') => expanded.push_str(host),
+            Some('p') => expanded.push_str(&port.to_string()),
+            Some('r') => expanded.push_str(user),
+            Some('u') => expanded.push_str(local_user),
+            Some('%') => expanded.push('%'),
+            Some(other) => expanded.extend(['%', other]),
+            None => expanded.push('%'),
+        }
+    }
+    expanded
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in super::super) fn target(address: &str) -> SshTarget {
+        SshTarget {
+            name: "panda".to_owned(),
+            address: address.to_owned(),
+            port: None,
+            user: None,
+            identity: None,
+            jump: None,
+            known_hosts: KnownHosts::Default,
+            config: None,
+        }
+    }
+
+    pub(in super::super) fn planned(target: &SshTarget, text: &str) -> Plan {
+        plan(target, text, Path::new("/home/me"), "me", &|name| {
+            (name == "SSH_AUTH_SOCK").then(|| "/run/agent".to_owned())
+        })
+    }
+
+    const RESOLVED: &str = "host panda\nuser bench\nhostname 192.0.2.7\nport 2222\nidentitiesonly yes\n\
+        identityfile ~/.ssh/%r_key\nidentityfile /keys/b\nidentityagent none\nconnecttimeout 4\n\
+        userknownhostsfile /home/me/.ssh/known_hosts /home/me/.ssh/known_hosts2\n\
+        globalknownhostsfile none\nproxyjump none\nproxycommand nc %h %p\nhostkeyalias board\n\
+        stricthostkeychecking accept-new\n";
+
+    #[test]
+    fn takes_the_resolved_values() {
+        let plan = planned(&target("panda"), RESOLVED);
+        assert_eq!(plan.place(), "bench@192.0.2.7:2222");
+        assert_eq!(plan.identities, [Path::new("/home/me/.ssh/bench_key"), Path::new("/keys/b")]);
+        assert!(plan.identities_only && plan.accept_new);
+        assert_eq!(plan.agent, None);
+        assert_eq!(plan.known_hosts, ["/home/me/.ssh/known_hosts", "/home/me/.ssh/known_hosts2"].map(PathBuf::from));
+        assert_eq!(plan.known_as(), "board");
+        assert_eq!(plan.way, Way::Command("nc 192.0.2.7 2222".to_owned()));
+        assert_eq!(plan.timeout, Duration::from_secs(4));
+    }
+
+    #[test]
+    fn what_is_given_wins() {
+        let given = SshTarget {
+            port: Some(2201),
+            user: Some("root".to_owned()),
+            jump: Some("gate".to_owned()),
+            known_hosts: KnownHosts::File(PathBuf::from("/known")),
+            ..target("panda")
+        };
+        let plan = planned(&given, RESOLVED);
+        assert_eq!(plan.place(), "root@192.0.2.7:2201");
+        assert_eq!(plan.way, Way::Jump("gate".to_owned()));
+        assert_eq!(plan.known_hosts, [Path::new("/known")]);
+        assert!(!plan.accept_new, "a file of known hosts is a wish for strictness");
+    }
+
+    #[test]
+    fn has_defaults_without_an_ssh_program() {
+        let plan = planned(&target("bench@192.0.2.7"), "");
+        assert_eq!(plan.place(), "bench@192.0.2.7:22");
+        assert_eq!(plan.known_as(), "192.0.2.7");
+        assert_eq!(plan.identities.len(), 3);
+        assert_eq!(plan.identities[0], Path::new("/home/me/.ssh/id_ed25519"));
+        assert_eq!(plan.known_hosts[0], Path::new("/home/me/.ssh/known_hosts"));
+        assert_eq!(plan.agent.as_deref(), Some(Path::new("/run/agent")));
+        assert_eq!(plan.timeout, CONNECT_TIMEOUT);
+        assert_eq!(planned(&target("panda"), "port 2201\n").known_as(), "[panda]:2201");
+    }
+}

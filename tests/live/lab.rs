@@ -1,0 +1,146 @@
+//! What every live test needs: the lab, the program, a fresh folder, and a look at what is left behind.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The checkout.
+pub const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// An experiment in a folder of its own, on the hosts of the lab.
+pub struct Experiment {
+    folder: Rc<TempDir>,
+}
+
+impl Experiment {
+    /// An experiment with `yaml` behind the lab's hosts and environments.
+    pub fn new(yaml: &str) -> Self {
+        let lab = std::net::TcpStream::connect(("127.0.0.1", 2201));
+        assert!(lab.is_ok(), "the lab is not up: run `make lab`");
+        let folder = Rc::new(TempDir::new().unwrap());
+        let text = format!("include: [{ROOT}/lab/hosts.yaml]\n{yaml}");
+        fs::write(folder.path().join("x.yaml"), text).unwrap();
+        Experiment { folder }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_runner"));
+        command.current_dir(self.path()).args(["run", "x.yaml"]).args(arguments);
+        command
+    }
+
+    /// Runs it to its end.
+    pub fn run(&self, arguments: &[&str]) -> Run {
+        self.finished(self.command(arguments).output().unwrap())
+    }
+
+    /// Starts it.
+    pub fn start(&self) -> Child {
+        self.command(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// What a finished program left.
+    pub fn finished(&self, output: Output) -> Run {
+        let directory = fs::read_dir(self.path().join("results/x")).ok().and_then(|entries| {
+            entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).max()
+        });
+        let records = directory.as_ref().map(|directory| {
+            let text = fs::read_to_string(directory.join("records.jsonl")).unwrap();
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        });
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let records = records.unwrap_or_default();
+        Run { code: output.status.code(), stderr, directory, records, _folder: self.folder.clone() }
+    }
+}
+
+/// A finished run.
+pub struct Run {
+    pub code: Option<i32>,
+    pub stderr: String,
+    pub directory: Option<PathBuf>,
+    pub records: Vec<Value>,
+    _folder: Rc<TempDir>,
+}
+
+impl Run {
+    /// All trials are ok.
+    #[track_caller]
+    pub fn assert_ok(&self) {
+        assert_eq!(self.code, Some(0), "{}", self.stderr);
+        assert!(!self.records.is_empty());
+    }
+
+    /// The one trial failed at `stage`, for a reason that holds each of `words`.
+    #[track_caller]
+    pub fn assert_failed(&self, stage: &str, words: &[&str]) {
+        assert_eq!(self.code, Some(1), "{}", self.stderr);
+        let record = &self.records[0];
+        assert_eq!((record["status"].as_str(), record["stage"].as_str()), (Some("failed"), Some(stage)), "{record}");
+        let reason = record["reason"].as_str().unwrap();
+        for word in words {
+            assert!(reason.contains(word), "`{word}` is not in: {reason}");
+        }
+        assert_eq!(record["measurements"].as_array().map(Vec::len), Some(0), "a failed trial has no measurement");
+    }
+
+    /// What the names of all that it made hold.
+    pub fn id(&self) -> String {
+        let manifest = fs::read_to_string(self.directory.as_ref().unwrap().join("manifest.json")).unwrap();
+        let manifest: Value = serde_json::from_str(&manifest).unwrap();
+        manifest["id"].as_str().unwrap().to_owned()
+    }
+
+    pub fn report(&self) -> String {
+        fs::read_to_string(self.directory.as_ref().unwrap().join("report.md")).unwrap()
+    }
+}
+
+/// What `sh` on the lab machine `host` prints, as root.
+pub fn on(host: &str, script: &str) -> String {
+    let output = Command::new("docker").args(["exec", host, "sh", "-c", script]).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// The processes on `host` whose command line holds `marker`.
+pub fn processes(host: &str, marker: &str) -> String {
+    on(host, &format!("for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -F '{marker}' | grep -vF 'p in /proc'; done"))
+}
+
+/// Waits until `condition` holds.
+#[track_caller]
+pub fn eventually(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(60), "never: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Ends a program as Ctrl-C does.
+pub fn interrupt(child: &Child) {
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-s", "INT", &id]).status().unwrap().success());
+}
+
+/// Nothing of `run` is left on `host`: no process with `marker` in its command line, no directory, no file
+/// in memory, and no container on the engine that all hosts share.
+#[track_caller]
+pub fn assert_clean(run: &Run, host: &str, marker: &str) {
+    let id = run.id();
+    assert_eq!(processes(host, marker), "", "processes left on {host}");
+    let files = on(host, &format!("ls -d /var/tmp/runner-{id}-* /dev/shm/runner-{id}-* 2>/dev/null"));
+    assert_eq!(files, "", "files left on {host}");
+    let output = Command::new("docker").args(["ps", "-a", "--format", "{{.Names}}"]).output().unwrap();
+    let names = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(!names.contains(&id), "containers left: {names}");
+}
