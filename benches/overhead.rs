@@ -19,20 +19,35 @@ fn main() {
     let lab = std::net::TcpStream::connect(("127.0.0.1", LAB_PORT)).is_ok();
     println!("a trial of `true`, {TRIALS} each, times in ms");
     println!("{:<28} {:>9} {:>9}   {:<34} {:>9} {:>7}", "trial", "p50", "p95", "floor", "p50", "ratio");
-    row("local, native", &trials(folder.path(), "here", "{}", ""), "fork and exec of true", &floor(&["true"]));
+    row(
+        "local, native",
+        &trials(folder.path(), "here", "{}", ""),
+        "fork and exec of true",
+        &floor(&["true"]),
+    );
     if !lab {
         println!("the lab is not up: no row for SSH and Docker; run `make lab`");
         return;
     }
     let include = format!("include: [{root}/lab/hosts.yaml]\n");
     let bench = format!("{{ container: {{ build: {root}/experiments/images/bench, network: none }} }}");
-    row("SSH, native", &trials(folder.path(), "lattepanda-a", "{}", &include), "a channel of libssh2", &channel());
+    row(
+        "SSH, native",
+        &trials(folder.path(), "lattepanda-a", "{}", &include),
+        "a channel of libssh2",
+        &channel(),
+    );
     // An image that is built and a container to go into, for the rows below.
     trials(folder.path(), "here", &bench, &include);
     let exec = ["docker", "exec", "lattepanda-a", "true"];
     let docker = floor(&exec);
     row("local, container kept", &trials(folder.path(), "here", &bench, &include), "docker exec", &docker);
-    row("SSH, container kept", &trials(folder.path(), "lattepanda-a", &bench, &include), "docker exec, local", &docker);
+    row(
+        "SSH, container kept",
+        &trials(folder.path(), "lattepanda-a", &bench, &include),
+        "docker exec, local",
+        &docker,
+    );
     let fresh = bench.replace("network: none", "network: none, fresh: trial");
     let image = "runner-lab-host";
     let images = Command::new("docker").args(["images", "-q", image]).output().unwrap();

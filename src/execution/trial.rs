@@ -104,10 +104,10 @@ async fn beside(
     if let Ok(ended) = &measured {
         gathered.keep(&ended.stdout, "stdout");
         gathered.keep(&ended.stderr, "stderr");
-        if ended.clock_was_set {
+        if ended.is_coarse {
             gathered
                 .warnings
-                .push("the machine's clock was set while it ran: elapsed has a resolution of 10 ms".into());
+                .push("elapsed has a resolution of 10 ms: the machine's clock was set meanwhile, or tells no fractions".into());
         }
     }
     let drops = &mut gathered.drops;

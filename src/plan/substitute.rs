@@ -103,14 +103,15 @@ fn typed(text: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::typed;
+    use super::{Context, typed};
 
     #[test]
     fn text_comes_out_as_it_was_written() {
         for text in
             ["512", "-3", "0.5", "3.10", "0123", "1e3", "yes", "true", "22:22", "4KiB", "007", "NaN", "inf"]
         {
-            assert_eq!(typed(text).to_string(), text);
+            let context = Context::default().with("value", typed(text));
+            assert_eq!(context.render("{{ value }}"), Ok(text.to_owned()));
         }
         assert!(typed("512") > typed("64"));
         assert!(typed("3.10").as_str().is_some());

@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    const MANIFEST: &str = r#"{"format":1,"runner":"0.1.0","title":"t","experiment":"e","file":"e.yaml",
+    const MANIFEST: &str = r#"{"format":1,"id":"0badcafe","runner":"0.1.0","title":"t","experiment":"e","file":"e.yaml",
         "digest":"",
         "commit":null,"seed":1,"order":"blocks","started":"2026-11-30T11:45:12Z","ended":null,
         "cells":[{"cell":"b","workload":"w","host":"z","environment":"n","parameters":{},"repetitions":2},

@@ -108,6 +108,7 @@ mod tests {
     fn manifest() -> Manifest {
         Manifest {
             format: FORMAT_VERSION,
+            id: "0badcafe".into(),
             runner: "0.1.0".into(),
             title: "Nap".into(),
             experiment: "nap".into(),
@@ -133,6 +134,7 @@ mod tests {
             host: "here".into(),
             environment: "native".into(),
             parameters: BTreeMap::new(),
+            services: Vec::new(),
             repetitions: 1,
             warmup: 0,
         }

@@ -78,7 +78,8 @@ fn general(span: Span, text: &str, error: &Error) -> Problem {
 fn span(file: usize, text: &str, error: &Error) -> Span {
     let location = error.location();
     let place = location.map(|location| location.span());
-    let of_line = || location.map(|location| offset(text, location.line() as usize, location.column() as usize));
+    let of_line =
+        || location.map(|location| offset(text, location.line() as usize, location.column() as usize));
     let start = place.and_then(|place| place.byte_offset()).map(|offset| offset as usize).or_else(of_line);
     let length = place.and_then(|place| place.byte_len()).unwrap_or_default() as usize;
     let start = start.unwrap_or_default().min(text.len());

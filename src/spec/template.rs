@@ -2,6 +2,7 @@
 //! stands. Rendering is the business of `plan::substitute`.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use minijinja::{Environment, UndefinedBehavior};
 
@@ -13,6 +14,11 @@ pub fn environment<'a>() -> Environment<'a> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_fuel(Some(1_000_000));
+    // minijinja writes `True`; shells and tools want the word as it stands in YAML.
+    environment.set_formatter(|out, state, value| match bool::try_from(value.clone()) {
+        Ok(flag) if value.kind() == minijinja::value::ValueKind::Bool => Ok(write!(out, "{flag}")?),
+        _ => minijinja::escape_formatter(out, state, value),
+    });
     environment
 }
 

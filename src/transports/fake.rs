@@ -68,7 +68,7 @@ impl Transport for Fake {
         let seconds = start.elapsed().as_secs_f64();
         let (out, err) = (reply.stdout.len(), reply.stderr.len());
         done(format!(
-            "{id} ended {exit_code} 0.0 {seconds} 0.0 {seconds} {out} {err}\n{}{}",
+            "{id} ended {exit_code} 0.000 {seconds:.9} 0.00 {seconds} {out} {err}\n{}{}",
             reply.stdout, reply.stderr
         ))
     }

@@ -39,8 +39,9 @@ pub struct Ended {
     pub exit_code: i32,
     /// Wall time on the machine in seconds, the start of one shell included.
     pub elapsed_s: f64,
-    /// Whether the machine's clock was set while it ran; `elapsed_s` is then of 10 ms resolution.
-    pub clock_was_set: bool,
+    /// Whether `elapsed_s` has a resolution of 10 ms only: the machine's clock was set meanwhile, or its
+    /// `date` tells no fractions of a second.
+    pub is_coarse: bool,
     /// Standard output.
     pub stdout: Stream,
     /// Standard error.
@@ -148,7 +149,8 @@ done; :"#
     )
 }
 
-/// The wrapper. Its input is held open as long as the job is wanted; see [`Transport::run`].
+/// The wrapper. The two forms of `kill` are for shells that want `--` before a group and shells that know
+/// no `--`. Its input is held open as long as the job is wanted; see [`Transport::run`].
 fn script(job: &Job) -> String {
     let Job { command, directory, sudo, id, place } = job;
     let variables = format!("LC_ALL=C RUNNER_JOB=:{id}: RUNNER_PLACE=:{place}:");
@@ -161,6 +163,7 @@ fn script(job: &Job) -> String {
         r#"{{
 exec 3<&0 </dev/null
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+group() {{ {kill} -s "$1" -- "-$j" 2>/dev/null || {kill} -s "$1" "-$j" 2>/dev/null; }}
 fail() {{ printf '%s failed %s\n' {id} "$1"; exit 0; }}
 d=
 {FILES}; do mkdir -m 700 "$b/{id}" 2>/dev/null && d="$b/{id}" && break; done
@@ -176,10 +179,10 @@ j=$!
 {{
   while read -r _ <&3; do :; done
   : >"$d/stopped"
-  {kill} -s TERM -- "-$j" || {kill} -s TERM "$j"
+  group TERM || {kill} -s TERM "$j"
   i=0
-  while {kill} -s 0 -- "-$j" && [ $i -lt {GRACE_TENTHS} ]; do sleep 0.1; i=$((i+1)); done
-  {kill} -s KILL -- "-$j"
+  while group 0 && [ $i -lt {GRACE_TENTHS} ]; do sleep 0.1; i=$((i+1)); done
+  group KILL
 }} >/dev/null 2>&1 &
 w=$!
 exec 3<&-
@@ -187,7 +190,7 @@ wait "$j"; rc=$?
 t2=$(date +%s.%N)
 read -r u2 _ </proc/uptime
 kill "$w" 2>/dev/null
-{kill} -s KILL -- "-$j" 2>/dev/null
+group KILL
 [ -e "$d/stopped" ] && {{
 {sweep}
 }}
@@ -212,10 +215,14 @@ fn parse(id: &str, output: &Output) -> Result<Ended, TransportError> {
         let reason = line.split_once(" failed ").map_or(line.as_ref(), |(_, reason)| reason);
         return Err(TransportError { message: reason.to_owned(), hint: None });
     }
-    let mut number = || words.next().and_then(|word| word.parse::<f64>().ok());
-    let (code, t1, t2, u1, u2) = (number(), number(), number(), number(), number());
-    let (Some(code), Some(out), Some(err)) = (code, number(), number()) else { return Err(no_frame(output)) };
-    let (elapsed_s, clock_was_set) = elapsed(t1.zip(t2), u1.zip(u2)).ok_or_else(|| TransportError {
+    let mut word = || words.next().unwrap_or_default();
+    let number = |word: &str| word.parse::<f64>().ok();
+    let code = number(word());
+    let (t1, t2, u1, u2) = (fine_clock(word()), fine_clock(word()), number(word()), number(word()));
+    let (Some(code), Some(out), Some(err)) = (code, number(word()), number(word())) else {
+        return Err(no_frame(output));
+    };
+    let (elapsed_s, is_coarse) = elapsed(t1.zip(t2), u1.zip(u2)).ok_or_else(|| TransportError {
         message: "the machine has no clock that can be read: neither `date +%s.%N` nor /proc/uptime".into(),
         hint: None,
     })?;
@@ -230,11 +237,16 @@ fn parse(id: &str, output: &Output) -> Result<Ended, TransportError> {
     Ok(Ended {
         exit_code: code as i32,
         elapsed_s,
-        clock_was_set,
+        is_coarse,
         stdout: Stream { bytes: stdout.to_vec(), size: out as u64 },
         stderr: Stream { bytes: stderr.to_vec(), size: err as u64 },
         stopped: None,
     })
+}
+
+/// A reading of `date +%s.%N`, if it tells a fraction.
+fn fine_clock(word: &str) -> Option<f64> {
+    word.split_once('.').filter(|(_, fraction)| fraction.len() >= 3).and_then(|_| word.parse().ok())
 }
 
 /// Seconds between two readings of the wall clock, unless the monotonic clock says that it was set.
@@ -284,15 +296,15 @@ mod tests {
     #[test]
     fn frame_among_noise() {
         let ended =
-            parse("runner-1", &output(b"Welcome!\nrunner-1 ended 7 10.5 12.0 100.00 101.50 3 2\nabcde"))
+            parse("runner-1", &output(b"Welcome!\nrunner-1 ended 7 10.500 12.000 100.00 101.50 3 2\nabcde"))
                 .unwrap();
-        assert_eq!((ended.exit_code, ended.elapsed_s, ended.clock_was_set), (7, 1.5, false));
+        assert_eq!((ended.exit_code, ended.elapsed_s, ended.is_coarse), (7, 1.5, false));
         assert_eq!((ended.stdout.bytes.as_slice(), ended.stderr.bytes.as_slice()), (&b"abc"[..], &b"de"[..]));
     }
 
     #[test]
     fn output_that_is_cut_is_an_error() {
-        assert!(parse("runner-1", &output(b"runner-1 ended 0 1.0 2.0 1.00 2.00 9 0\nabc")).is_err());
+        assert!(parse("runner-1", &output(b"runner-1 ended 0 1.000 2.000 1.00 2.00 9 0\nabc")).is_err());
         assert!(parse("runner-1", &output(b"runner-1 ended 0 1.0")).is_err());
         assert!(parse("runner-1", &output(b"")).is_err());
     }

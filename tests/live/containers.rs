@@ -44,7 +44,8 @@ fn fresh_trial_gives_each_trial_a_container_and_its_setup() {
 
 #[test]
 fn limits_hold_in_the_container() {
-    let container = bench(", cpus: '0.5', memory: 64MiB, user: nobody, volumes: ['/etc/hostname:/mnt/name:ro']");
+    let container =
+        bench(", cpus: '0.5', memory: 64MiB, user: nobody, volumes: ['/etc/hostname:/mnt/name:ro']");
     let script = "id -un; cat /mnt/name; cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null; true";
     let run = Experiment::new(&on("here", &container, &format!("{{ run: \"{script}\" }}"))).run(&[]);
     run.assert_ok();
@@ -83,7 +84,9 @@ fn a_network_of_the_run_is_made_and_removed() {
                     run: 'iperf3 -c {{ services.s.address }} -p {{ services.s.port }} -n 1M --json', metrics: { tool: iperf3 } }";
     let run = Experiment::new(&on("here", &bench(", network: runner-test-net"), workload)).run(&[]);
     run.assert_ok();
-    let networks = std::process::Command::new("docker").args(["network", "ls", "-q", "-f", "name=runner-test-net"]).output();
+    let networks = std::process::Command::new("docker")
+        .args(["network", "ls", "-q", "-f", "name=runner-test-net"])
+        .output();
     assert!(networks.unwrap().stdout.is_empty(), "the network is left");
 }
 

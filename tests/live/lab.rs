@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::process::{Child, Command, Output, Stdio};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -85,12 +85,20 @@ impl Run {
     pub fn assert_failed(&self, stage: &str, words: &[&str]) {
         assert_eq!(self.code, Some(1), "{}", self.stderr);
         let record = &self.records[0];
-        assert_eq!((record["status"].as_str(), record["stage"].as_str()), (Some("failed"), Some(stage)), "{record}");
+        assert_eq!(
+            (record["status"].as_str(), record["stage"].as_str()),
+            (Some("failed"), Some(stage)),
+            "{record}"
+        );
         let reason = record["reason"].as_str().unwrap();
         for word in words {
             assert!(reason.contains(word), "`{word}` is not in: {reason}");
         }
-        assert_eq!(record["measurements"].as_array().map(Vec::len), Some(0), "a failed trial has no measurement");
+        assert_eq!(
+            record["measurements"].as_array().map(Vec::len),
+            Some(0),
+            "a failed trial has no measurement"
+        );
     }
 
     /// What the names of all that it made hold.
@@ -113,7 +121,12 @@ pub fn on(host: &str, script: &str) -> String {
 
 /// The processes on `host` whose command line holds `marker`.
 pub fn processes(host: &str, marker: &str) -> String {
-    on(host, &format!("for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -F '{marker}' | grep -vF 'p in /proc'; done"))
+    on(
+        host,
+        &format!(
+            "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -F '{marker}' | grep -vF 'p in /proc'; done"
+        ),
+    )
 }
 
 /// Waits until `condition` holds.

@@ -4,7 +4,8 @@ use std::fs;
 
 use super::lab::{self, Experiment, assert_clean};
 
-const NATIVE: &str = "environments: { native: {} }\nmatrix: [{ host: lattepanda-a, environment: native }]\nrepetitions: 1\n";
+const NATIVE: &str =
+    "environments: { native: {} }\nmatrix: [{ host: lattepanda-a, environment: native }]\nrepetitions: 1\n";
 
 #[test]
 fn a_timeout_ends_the_whole_group_on_the_machine() {
@@ -41,7 +42,13 @@ fn awkward_login_shells_do_no_harm() {
              { extract: { value: { regex: 'value=(\\d+)' } } } } }\nmatrix: [{ host: lattepanda-a, environment: native }]\nrepetitions: 1\n",
         );
         let hosts = fs::read_to_string(format!("{}/lab/hosts.yaml", lab::ROOT)).unwrap();
-        fs::write(experiment.path().join("hosts.yaml"), hosts.replace("user: bench", &format!("user: {user}")).replace("../experiments", &format!("{}/experiments", lab::ROOT))).unwrap();
+        fs::write(
+            experiment.path().join("hosts.yaml"),
+            hosts
+                .replace("user: bench", &format!("user: {user}"))
+                .replace("../experiments", &format!("{}/experiments", lab::ROOT)),
+        )
+        .unwrap();
         let run = experiment.run(&["--hosts", "hosts.yaml"]);
         run.assert_ok();
         let kept = run.directory.unwrap().join("output/w/lattepanda-a/native/1/stdout");
@@ -65,8 +72,12 @@ fn page_cache_is_dropped_on_the_machine_and_both_figures_are_kept() {
 #[test]
 fn a_refused_cache_drop_fails_the_trial_with_the_exact_reason() {
     let workload = "workloads: { w: { prepare: drop_caches, run: touch ran } }";
-    let run = Experiment::new(&format!("{NATIVE}{workload}").replace("lattepanda-a", "gigabit-server")).run(&[]);
-    run.assert_failed("prepare", &["refused on `gigabit-server`", "/proc/sys/vm/drop_caches: Read-only file system"]);
+    let run =
+        Experiment::new(&format!("{NATIVE}{workload}").replace("lattepanda-a", "gigabit-server")).run(&[]);
+    run.assert_failed(
+        "prepare",
+        &["refused on `gigabit-server`", "/proc/sys/vm/drop_caches: Read-only file system"],
+    );
 }
 
 const SERVICE: &str = "timeout: 20s\nworkloads: { w: { services: { s: { host: gigabit-server, run: RUN, ready: READY } }, run: sleep 1 } }";
@@ -88,7 +99,9 @@ fn a_service_that_never_gets_ready_fails_the_trial_and_is_stopped() {
 #[test]
 fn a_service_that_dies_fails_the_trial_with_its_last_lines() {
     let early = with_service("\"echo no such disk >&2; exit 4\"", "{ port: '{{ port }}' }");
-    Experiment::new(&early).run(&[]).assert_failed("service", &["ended before it was ready", "exit code 4", "no such disk"]);
+    Experiment::new(&early)
+        .run(&[])
+        .assert_failed("service", &["ended before it was ready", "exit code 4", "no such disk"]);
     let late = with_service("\"echo up; sleep 0.5; echo out of memory >&2; exit 5\"", "{ log: ^up$ }");
     let late = late.replace("run: sleep 1 }", "run: sleep 614.1 }");
     let run = Experiment::new(&late).run(&[]);
@@ -157,13 +170,20 @@ fn without_any_host_nothing_is_run_and_the_way_out_is_told() {
         let experiment = Experiment::new(&yaml.replace("IDENTITY", identity).replace("KNOWN", "known"));
         fs::write(experiment.path().join("known"), known_hosts).unwrap();
         let key = experiment.path().join("other");
-        let made = std::process::Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(key).status();
+        let made = std::process::Command::new("ssh-keygen")
+            .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+            .arg(key)
+            .status();
         assert!(made.unwrap().success());
         let run = experiment.run(&[]);
         assert_eq!(run.code, Some(4), "{}", run.stderr);
         assert!(run.directory.is_none());
         for word in words {
-            assert!(run.stderr.to_lowercase().contains(&word.to_lowercase()), "`{word}` is not in: {}", run.stderr);
+            assert!(
+                run.stderr.to_lowercase().contains(&word.to_lowercase()),
+                "`{word}` is not in: {}",
+                run.stderr
+            );
         }
     }
 }

@@ -69,7 +69,13 @@ impl Engine {
             let networks = found.network_settings.and_then(|settings| settings.networks).unwrap_or_default();
             let address =
                 networks.get(&network).and_then(|endpoint| endpoint.ip_address.clone()).unwrap_or_default();
-            let container = Container { engine: self.clone(), id: id.clone(), address, network, image: options.image.clone() };
+            let container = Container {
+                engine: self.clone(),
+                id: id.clone(),
+                address,
+                network,
+                image: options.image.clone(),
+            };
             self.check_limits(&container, options).await?;
             Ok(container)
         };

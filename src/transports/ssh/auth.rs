@@ -71,18 +71,25 @@ impl Login<'_> {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) if error.kind() == ErrorKind::NotFound && !named => return Ok(false),
             Err(error) => {
-                let reason = if error.kind() == ErrorKind::NotFound { "no such file".to_owned() } else { error.to_string() };
+                let reason = if error.kind() == ErrorKind::NotFound {
+                    "no such file".to_owned()
+                } else {
+                    error.to_string()
+                };
                 self.tried.push(format!("{shown} ({reason})"));
                 return Ok(false);
             }
         };
         if is_encrypted(&text) {
             self.tried.push(format!("{shown} (the key file is encrypted)"));
-            self.hint.get_or_insert_with(|| format!("add the encrypted key to the agent: `ssh-add {}`", file.display()));
+            self.hint.get_or_insert_with(|| {
+                format!("add the encrypted key to the agent: `ssh-add {}`", file.display())
+            });
             return Ok(false);
         }
         let (session, user) = (self.session, &self.plan.user);
-        let result = self.wire.complete(self.deadline, || session.userauth_pubkey_file(user, None, file, None));
+        let result =
+            self.wire.complete(self.deadline, || session.userauth_pubkey_file(user, None, file, None));
         self.outcome(shown, result)
     }
 
@@ -137,7 +144,9 @@ impl Login<'_> {
             [ssh2::ErrorCode::Session(-7), ssh2::ErrorCode::Session(-13), ssh2::ErrorCode::Session(-43)];
         match result {
             Ok(()) => return Ok(true),
-            Err(Trouble::Ssh(error)) if REFUSED.contains(&error.code()) => self.tried.push(format!("{shown} (refused)")),
+            Err(Trouble::Ssh(error)) if REFUSED.contains(&error.code()) => {
+                self.tried.push(format!("{shown} (refused)"))
+            }
             Err(Trouble::Ssh(error)) if !OVER.contains(&error.code()) => {
                 self.tried.push(format!("{shown} (can't be used: {})", error.message()));
             }
@@ -156,7 +165,8 @@ impl Login<'_> {
             Trouble::Ended(reason) => reason,
             Trouble::TimedOut => format!("no answer within {} s", self.plan.timeout.as_secs()),
         };
-        let tried = if self.tried.is_empty() { String::new() } else { format!(" after {}", self.tried.join(", ")) };
+        let tried =
+            if self.tried.is_empty() { String::new() } else { format!(" after {}", self.tried.join(", ")) };
         let hint = (self.tried.len() > 2)
             .then(|| "too many keys were offered: name the right one with `identity:`".to_owned());
         self.plan.fail(format!("login to {} broke off{tried}: {reason}", self.plan.place()), hint)
@@ -164,11 +174,18 @@ impl Login<'_> {
 
     fn refused(self, allowed: &str) -> TransportError {
         let plan = self.plan;
-        let tried = if self.tried.is_empty() { "no key was found here".to_owned() } else { format!("tried {}", self.tried.join(", ")) };
+        let tried = if self.tried.is_empty() {
+            "no key was found here".to_owned()
+        } else {
+            format!("tried {}", self.tried.join(", "))
+        };
         let hint = self.hint.unwrap_or_else(|| {
             format!("let the machine know your key: `ssh-copy-id -p {} {}@{}`, or name the right one with `identity:`", plan.port, plan.user, plan.host)
         });
-        plan.fail(format!("login to {} was refused: {tried}; the machine allows {allowed}", plan.place()), Some(hint))
+        plan.fail(
+            format!("login to {} was refused: {tried}; the machine allows {allowed}", plan.place()),
+            Some(hint),
+        )
     }
 }
 

@@ -124,7 +124,8 @@ fn plan(
     };
     let host = first("hostname").unwrap_or(given_host).to_owned();
     let port = target.port.or_else(|| first("port")?.parse().ok()).unwrap_or(22);
-    let user = target.user.as_deref().or_else(|| first("user")).or(given_user).unwrap_or(local_user).to_owned();
+    let user =
+        target.user.as_deref().or_else(|| first("user")).or(given_user).unwrap_or(local_user).to_owned();
     let expand = |path: &str| expand_path(path, home, local_user, &host, port, &user);
     let files = |key: &str, default: &str| -> Vec<PathBuf> {
         first(key).unwrap_or(default).split_whitespace().filter(|file| *file != "none").map(expand).collect()
@@ -148,7 +149,9 @@ fn plan(
     let way = match (&target.jump, set("proxyjump"), set("proxycommand")) {
         (Some(jump), _, _) => Way::Jump(jump.clone()),
         (None, Some(jump), _) => Way::Jump(jump.to_owned()),
-        (None, None, Some(command)) => Way::Command(expand_tokens(command, home, local_user, &host, port, &user)),
+        (None, None, Some(command)) => {
+            Way::Command(expand_tokens(command, home, local_user, &host, port, &user))
+        }
         (None, None, None) => Way::Direct,
     };
     let agent = match first("identityagent").unwrap_or("SSH_AUTH_SOCK") {
@@ -254,7 +257,10 @@ pub(super) mod tests {
         assert_eq!(plan.identities, [Path::new("/home/me/.ssh/bench_key"), Path::new("/keys/b")]);
         assert!(plan.identities_only && plan.accept_new);
         assert_eq!(plan.agent, None);
-        assert_eq!(plan.known_hosts, ["/home/me/.ssh/known_hosts", "/home/me/.ssh/known_hosts2"].map(PathBuf::from));
+        assert_eq!(
+            plan.known_hosts,
+            ["/home/me/.ssh/known_hosts", "/home/me/.ssh/known_hosts2"].map(PathBuf::from)
+        );
         assert_eq!(plan.known_as(), "board");
         assert_eq!(plan.way, Way::Command("nc 192.0.2.7 2222".to_owned()));
         assert_eq!(plan.timeout, Duration::from_secs(4));

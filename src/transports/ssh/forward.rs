@@ -24,7 +24,10 @@ pub struct ForwardedSocket {
 }
 
 impl ForwardedSocket {
-    pub(super) async fn open(pool: Arc<Pool>, remote_socket: &str) -> Result<ForwardedSocket, TransportError> {
+    pub(super) async fn open(
+        pool: Arc<Pool>,
+        remote_socket: &str,
+    ) -> Result<ForwardedSocket, TransportError> {
         let local = |error: std::io::Error| pool.fail(format!("no local socket can be made: {error}"));
         // A first connection, closed at once: better an error here than one at every later use.
         let (_, probe) = UnixStream::pair().map_err(local)?;

@@ -99,7 +99,8 @@ fn ssh_words(plan: &Plan, hops: &[&str], destination: &str) -> Vec<String> {
     if !before.is_empty() {
         // `-J` would not hand our options down to the machines before.
         let inner = ssh_words(plan, before, NEXT_HOP);
-        let escaped = inner.iter().map(|word| if word == NEXT_HOP { word.clone() } else { word.replace('%', "%%") });
+        let escaped =
+            inner.iter().map(|word| if word == NEXT_HOP { word.clone() } else { word.replace('%', "%%") });
         words.extend(["-o".to_owned(), format!("ProxyCommand=ssh {}", shell_words::join(escaped))]);
     }
     words.extend(["-W".to_owned(), destination.to_owned(), "--".to_owned(), hop_uri(last)]);
@@ -160,8 +161,14 @@ mod tests {
 
     #[test]
     fn a_port_makes_a_uri() {
-        for (hop, uri) in [("a", "a"), ("u@a", "u@a"), ("a:22", "ssh://a:22"), ("ssh://a:1", "ssh://a:1"), ("::1", "::1"), ("[::1]:22", "ssh://[::1]:22")]
-        {
+        for (hop, uri) in [
+            ("a", "a"),
+            ("u@a", "u@a"),
+            ("a:22", "ssh://a:22"),
+            ("ssh://a:1", "ssh://a:1"),
+            ("::1", "::1"),
+            ("[::1]:22", "ssh://[::1]:22"),
+        ] {
             assert_eq!(hop_uri(hop), uri);
         }
     }

@@ -63,7 +63,8 @@ pub(super) fn entries(plan: &Plan, session: &ssh2::Session) -> Result<Vec<Entry>
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => {
-                return Err(plan.fail(format!("the known hosts in `{}` can't be read: {error}", file.display()), None));
+                return Err(plan
+                    .fail(format!("the known hosts in `{}` can't be read: {error}", file.display()), None));
             }
         }
     }
@@ -89,7 +90,9 @@ fn entries_of(
         if marker != Marker::None {
             words.next();
         }
-        let (Some(names), Some(key_type), Some(key)) = (words.next(), words.next(), words.next()) else { continue };
+        let (Some(names), Some(key_type), Some(key)) = (words.next(), words.next(), words.next()) else {
+            continue;
+        };
         let matches = |name: &str| {
             if names.starts_with("|1|") { matches_hash(names, name) } else { matches_list(names, name) }
         };
@@ -141,7 +144,8 @@ fn matches_hashed(session: &ssh2::Session, hash: &str, name: &str) -> bool {
 pub(super) fn preferred_algorithms(entries: &[Entry], supported: &[&str]) -> String {
     let known = |algorithm: &&str| {
         entries.iter().filter(|entry| entry.marker == Marker::None).any(|entry| {
-            entry.key_type == **algorithm || (entry.key_type == "ssh-rsa" && algorithm.starts_with("rsa-sha2-"))
+            entry.key_type == **algorithm
+                || (entry.key_type == "ssh-rsa" && algorithm.starts_with("rsa-sha2-"))
         })
     };
     let (first, rest): (Vec<&str>, Vec<&str>) = supported.iter().copied().partition(known);
@@ -235,13 +239,15 @@ fn show_command(plan: &Plan) -> String {
 
 /// Appends the key to the first file, which is made when missing.
 fn add(plan: &Plan, shown: &ShownKey) -> Result<(), TransportError> {
-    let fail = |what: &str| plan.fail(format!("the new host key {} can't be kept: {what}", shown.fingerprint), None);
+    let fail =
+        |what: &str| plan.fail(format!("the new host key {} can't be kept: {what}", shown.fingerprint), None);
     let file = plan.known_hosts.first().ok_or_else(|| fail("the SSH configuration names no file for it"))?;
     let written = || -> std::io::Result<()> {
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
-        let ends_in_line = fs::read(file).map_or(true, |bytes| bytes.last().is_none_or(|last| *last == b'\n'));
+        let ends_in_line =
+            fs::read(file).map_or(true, |bytes| bytes.last().is_none_or(|last| *last == b'\n'));
         let mut open = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(file)?;
         let start = if ends_in_line { "" } else { "\n" };
         // One write, so that two that add at once do not mix their lines.
@@ -271,7 +277,11 @@ mod tests {
         let session = ssh2::Session::new().unwrap();
         let matches_hash = |hash: &str, name: &str| matches_hashed(&session, hash, name);
         let entries = entries_of(Path::new("f"), text, "[panda]:2201", "panda", &matches_hash);
-        let shown = ShownKey { key_type: key_type.to_owned(), key: key.to_owned(), fingerprint: "SHA256:x".to_owned() };
+        let shown = ShownKey {
+            key_type: key_type.to_owned(),
+            key: key.to_owned(),
+            fingerprint: "SHA256:x".to_owned(),
+        };
         match judge(&entries, &shown) {
             Verdict::Known => "known".to_owned(),
             Verdict::Unknown => "unknown".to_owned(),
@@ -284,7 +294,9 @@ mod tests {
     #[test]
     fn judges_like_openssh() {
         // What `ssh-keygen -H` made of `[panda]:2201`.
-        let hashed = |key: &str| format!("|1|jDW1czHCu7eaJhhaU98Bk3+eu1Q=|5wYYBNwCOMBlJ4b6zxLlYfkc/WU= ssh-ed25519 {key}");
+        let hashed = |key: &str| {
+            format!("|1|jDW1czHCu7eaJhhaU98Bk3+eu1Q=|5wYYBNwCOMBlJ4b6zxLlYfkc/WU= ssh-ed25519 {key}")
+        };
         let (hashed_same, hashed_other) = (hashed("K"), hashed("L"));
         let cases = [
             ("", "unknown"),
@@ -314,9 +326,11 @@ mod tests {
     fn known_types_come_first() {
         let entries = |text: &str| entries_of(Path::new("f"), text, "panda", "panda", &|_, _| false);
         let supported = ["ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-512", "ssh-rsa"];
-        for (text, first) in
-            [("panda ecdsa-sha2-nistp256 E", "ecdsa-sha2-nistp256,"), ("panda ssh-rsa R", "rsa-sha2-512,ssh-rsa,"), ("", "ssh-ed25519,")]
-        {
+        for (text, first) in [
+            ("panda ecdsa-sha2-nistp256 E", "ecdsa-sha2-nistp256,"),
+            ("panda ssh-rsa R", "rsa-sha2-512,ssh-rsa,"),
+            ("", "ssh-ed25519,"),
+        ] {
             let order = preferred_algorithms(&entries(text), &supported);
             assert!(order.starts_with(first), "{text}: {order}");
             assert_eq!(order.split(',').count(), 4);
@@ -330,7 +344,8 @@ mod tests {
         let file = folder.path().join("new/known_hosts");
         let given = SshTarget { known_hosts: KnownHosts::AcceptNew, port: Some(2201), ..target("panda") };
         let plan = planned(&given, &format!("userknownhostsfile {}\n", file.display()));
-        let shown = ShownKey { key_type: "ssh-ed25519".into(), key: "K".into(), fingerprint: "SHA256:x".into() };
+        let shown =
+            ShownKey { key_type: "ssh-ed25519".into(), key: "K".into(), fingerprint: "SHA256:x".into() };
         check(&plan, &[], &shown).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "[panda]:2201 ssh-ed25519 K\n");
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -342,9 +357,13 @@ mod tests {
     #[test]
     fn the_hint_shows_the_command() {
         let given = SshTarget { port: Some(2201), user: Some("bench".into()), ..target("127.0.0.1") };
-        let shown = ShownKey { key_type: "ssh-ed25519".into(), key: "K".into(), fingerprint: "SHA256:x".into() };
+        let shown =
+            ShownKey { key_type: "ssh-ed25519".into(), key: "K".into(), fingerprint: "SHA256:x".into() };
         let error = check(&planned(&given, ""), &[], &shown).unwrap_err();
-        assert_eq!(error.message, "`panda`: the host key of [127.0.0.1]:2201 is not known: it shows ssh-ed25519 SHA256:x");
+        assert_eq!(
+            error.message,
+            "`panda`: the host key of [127.0.0.1]:2201 is not known: it shows ssh-ed25519 SHA256:x"
+        );
         assert_eq!(
             error.hint.unwrap(),
             "see it with `ssh-keyscan -p 2201 127.0.0.1 | ssh-keygen -lf -`; if it is the same, log in once with \
@@ -352,6 +371,9 @@ mod tests {
         );
         let jumped = SshTarget { jump: Some("u@gate:2204".into()), ..given };
         let hint = check(&planned(&jumped, ""), &[], &shown).unwrap_err().hint.unwrap();
-        assert!(hint.contains("`ssh ssh://u@gate:2204 ssh-keyscan -p 2201 127.0.0.1 | ssh-keygen -lf -`"), "{hint}");
+        assert!(
+            hint.contains("`ssh ssh://u@gate:2204 ssh-keyscan -p 2201 127.0.0.1 | ssh-keygen -lf -`"),
+            "{hint}"
+        );
     }
 }

@@ -92,11 +92,16 @@ fn connect(plan: &Plan) -> Result<TcpStream, TransportError> {
 
 fn no_connection(plan: &Plan, address: SocketAddr, error: &io::Error) -> TransportError {
     // The name and what it means, unless they are the same.
-    let at = if address.ip().to_string() == plan.host { address.to_string() } else { format!("{address} (`{}`)", plan.host) };
+    let at = if address.ip().to_string() == plan.host {
+        address.to_string()
+    } else {
+        format!("{address} (`{}`)", plan.host)
+    };
     let (message, hint) = match error.kind() {
-        ErrorKind::ConnectionRefused => {
-            (format!("connection refused by {at}"), "is the machine's SSH server running, and is the port right?")
-        }
+        ErrorKind::ConnectionRefused => (
+            format!("connection refused by {at}"),
+            "is the machine's SSH server running, and is the port right?",
+        ),
         ErrorKind::TimedOut => (
             format!("no answer from {at} within {} s", plan.timeout.as_secs()),
             "is the machine on, and does no firewall stand in between?",
@@ -115,7 +120,8 @@ fn no_handshake(plan: &Plan, trouble: Trouble, carrier: Option<&Carrier>) -> Tra
             Way::Direct => "way".to_owned(),
         };
         let hint = "log in to the jump host by hand once; it must work without a question".to_owned();
-        return plan.fail(format!("the {through} does not lead to {}:{}: {text}", plan.host, plan.port), Some(hint));
+        return plan
+            .fail(format!("the {through} does not lead to {}:{}: {text}", plan.host, plan.port), Some(hint));
     }
     let place = format!("{}:{}", plan.host, plan.port);
     match trouble {
@@ -125,7 +131,10 @@ fn no_handshake(plan: &Plan, trouble: Trouble, carrier: Option<&Carrier>) -> Tra
         ),
         Trouble::Ended(reason) => plan.fail(
             format!("no SSH session with {place}: {reason}"),
-            Some("is it an SSH server, and does it take more connections (`MaxStartups`, fail2ban)?".to_owned()),
+            Some(
+                "is it an SSH server, and does it take more connections (`MaxStartups`, fail2ban)?"
+                    .to_owned(),
+            ),
         ),
         Trouble::Ssh(error) => plan.fail(
             format!("no SSH session with {place}: {}", error.message()),

@@ -83,7 +83,12 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    pub(super) fn new(plan: Arc<Plan>, link: LoggedIn, commands: Receiver<Command>, wake: UnixStream) -> Owner {
+    pub(super) fn new(
+        plan: Arc<Plan>,
+        link: LoggedIn,
+        commands: Receiver<Command>,
+        wake: UnixStream,
+    ) -> Owner {
         let (opening, tasks) = (VecDeque::new(), Vec::new());
         Owner { plan, link, commands, wake, abandoned: false, opening, tasks, buffer: vec![0; 32 << 10] }
     }
@@ -92,7 +97,8 @@ impl Owner {
     pub(super) fn serve(mut self) {
         let lost = self.turn_until_done().err();
         if let Some(reason) = lost {
-            let complaints = self.link.carrier.as_ref().map(|carrier| carrier.complaints()).unwrap_or_default();
+            let complaints =
+                self.link.carrier.as_ref().map(|carrier| carrier.complaints()).unwrap_or_default();
             let reason = if complaints.is_empty() { reason } else { format!("{reason} ({complaints})") };
             let hint = "is the machine still on and in reach? what ran there may still run".to_owned();
             let error = self.plan.fail(format!("the SSH connection was lost: {reason}"), Some(hint));
@@ -185,7 +191,9 @@ impl Owner {
         let session = &self.link.session;
         let opened = match self.opening.front() {
             None => return Ok(false),
-            Some(Command::Forward(forward, _)) => session.channel_direct_streamlocal(&forward.remote_socket, None),
+            Some(Command::Forward(forward, _)) => {
+                session.channel_direct_streamlocal(&forward.remote_socket, None)
+            }
             Some(_) => session.channel_session(),
         };
         let opened = match ready(opened) {
@@ -203,7 +211,11 @@ impl Owner {
             }
             (Some(Command::Forward(forward, slot)), Ok(channel)) => {
                 let _ = forward.opened.send(Ok(()));
-                self.tasks.push(Task { channel, role: Role::Tunnel(Tunnel::new(forward.local)), _slot: slot });
+                self.tasks.push(Task {
+                    channel,
+                    role: Role::Tunnel(Tunnel::new(forward.local)),
+                    _slot: slot,
+                });
             }
             (Some(Command::Forward(forward, _)), Err(error)) => {
                 let _ = forward.opened.send(Err(forward_refused(&self.plan, &forward.remote_socket, &error)));
@@ -240,7 +252,8 @@ impl Owner {
         }
         wire::wait(&mut fds, timeout);
         let gone = |fd: &PollFd<'_>| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR);
-        let hung_up: Vec<usize> = tunnels.into_iter().zip(&fds).filter(|(_, fd)| gone(fd)).map(|(index, _)| index).collect();
+        let hung_up: Vec<usize> =
+            tunnels.into_iter().zip(&fds).filter(|(_, fd)| gone(fd)).map(|(index, _)| index).collect();
         drop(fds);
         for index in hung_up {
             if let Role::Tunnel(tunnel) = &mut self.tasks[index].role {
@@ -291,7 +304,10 @@ fn forward_refused(plan: &Plan, remote_socket: &str, error: &ssh2::Error) -> Tra
     let hint = if error.message().contains("prohibited") {
         "its SSH server must have `AllowStreamLocalForwarding yes`".to_owned()
     } else {
-        format!("is it there, and may `{}` use it? for Docker, put the user into the group `docker`", plan.user)
+        format!(
+            "is it there, and may `{}` use it? for Docker, put the user into the group `docker`",
+            plan.user
+        )
     };
     plan.fail(format!("the socket `{remote_socket}` can't be opened there: {}", error.message()), Some(hint))
 }

@@ -149,7 +149,8 @@ impl Lane {
         });
         let (commands, queue) = mpsc::channel();
         let (ready, logged_in) = oneshot::channel();
-        let local = |error: std::io::Error| plan.fail(format!("no connection can be prepared: {error}"), None);
+        let local =
+            |error: std::io::Error| plan.fail(format!("no connection can be prepared: {error}"), None);
         let (wake, woken) = UnixStream::pair().map_err(local)?;
         wake.set_nonblocking(true).map_err(local)?;
         woken.set_nonblocking(true).map_err(local)?;

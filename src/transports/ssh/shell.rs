@@ -125,14 +125,18 @@ impl Shell {
         }
         let mut progress = self.write(channel, congested)?;
         let mut stderr = channel.stderr();
-        for (stream, capture) in [(channel as &mut dyn Read, &mut self.stdout), (&mut stderr, &mut self.stderr)] {
-            if let Some(count) = moved(stream.read(buffer)).map_err(|error| error.to_string())?.filter(|count| *count > 0)
+        for (stream, capture) in
+            [(channel as &mut dyn Read, &mut self.stdout), (&mut stderr, &mut self.stderr)]
+        {
+            if let Some(count) =
+                moved(stream.read(buffer)).map_err(|error| error.to_string())?.filter(|count| *count > 0)
             {
                 capture.push(&buffer[..count]);
                 progress = Progress::Moved;
             }
         }
-        if channel.eof() && ready(channel.wait_close()).map_err(|error| error.message().to_owned())?.is_some() {
+        if channel.eof() && ready(channel.wait_close()).map_err(|error| error.message().to_owned())?.is_some()
+        {
             let outcome = self.outcome(channel, plan);
             self.reply.send(outcome);
             return Ok(Progress::Done);
@@ -145,12 +149,14 @@ impl Shell {
             if congested {
                 return Ok(Progress::Idle);
             }
-            let written = moved(channel.write(&self.input[self.written..])).map_err(|error| error.to_string())?;
+            let written =
+                moved(channel.write(&self.input[self.written..])).map_err(|error| error.to_string())?;
             self.written += written.unwrap_or(0);
             return Ok(if written.is_some() { Progress::Moved } else { Progress::Idle });
         }
         if self.deadline.is_some() && !self.input_ended {
-            self.input_ended = ready(channel.send_eof()).map_err(|error| error.message().to_owned())?.is_some();
+            self.input_ended =
+                ready(channel.send_eof()).map_err(|error| error.message().to_owned())?.is_some();
             return Ok(Progress::Moved);
         }
         Ok(Progress::Idle)
@@ -178,9 +184,11 @@ impl Shell {
             None => Exit::Code(channel.exit_status().map_err(broken)?),
         };
         if !self.stdout.begun {
-            let said = [&self.stdout.bytes, &self.stderr.bytes].map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
+            let said = [&self.stdout.bytes, &self.stderr.bytes]
+                .map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
             let said = said.iter().filter(|text| !text.is_empty()).cloned().collect::<Vec<_>>().join("; ");
-            let said = if said.is_empty() { "and said nothing".to_owned() } else { format!("and said: {said}") };
+            let said =
+                if said.is_empty() { "and said nothing".to_owned() } else { format!("and said: {said}") };
             let hint = format!("`{}` must be allowed to run `/bin/sh` over SSH", plan.user);
             let message = format!("the login shell of `{}` did not start `/bin/sh` {said}", plan.user);
             return Err(Failure::Broken(plan.fail(message, Some(hint))));

@@ -59,7 +59,8 @@ impl Tunnel {
         let sent = self.send(channel, congested, buffer)?;
         let Some(received) = self.receive(channel, buffer)? else { return Ok(Progress::Done) };
         let local_gone = self.hung_up && self.local_ended && self.to_remote.is_empty();
-        let closed = self.local_told && ready(channel.wait_close()).map_err(|error| error.message().to_owned())?.is_some();
+        let closed = self.local_told
+            && ready(channel.wait_close()).map_err(|error| error.message().to_owned())?.is_some();
         if local_gone || closed || (self.local_told && self.remote_told) {
             return Ok(Progress::Done);
         }
@@ -67,7 +68,12 @@ impl Tunnel {
     }
 
     /// Local to remote; true when something moved.
-    fn send(&mut self, channel: &mut ssh2::Channel, congested: bool, buffer: &mut [u8]) -> Result<bool, String> {
+    fn send(
+        &mut self,
+        channel: &mut ssh2::Channel,
+        congested: bool,
+        buffer: &mut [u8],
+    ) -> Result<bool, String> {
         let mut progress = false;
         if self.to_remote.is_empty() && !self.local_ended && !congested {
             match moved(self.local.read(buffer)) {
@@ -86,7 +92,8 @@ impl Tunnel {
             self.to_remote.drain(..written.unwrap_or(0));
         }
         if self.local_ended && self.to_remote.is_empty() && !self.remote_told {
-            self.remote_told = ready(channel.send_eof()).map_err(|error| error.message().to_owned())?.is_some();
+            self.remote_told =
+                ready(channel.send_eof()).map_err(|error| error.message().to_owned())?.is_some();
             progress |= self.remote_told;
         }
         Ok(progress)

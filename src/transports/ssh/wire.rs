@@ -165,7 +165,8 @@ pub(super) fn moved(result: io::Result<usize>) -> io::Result<Option<usize>> {
 
 /// Waits for an event on one of `fds`, at most `timeout`.
 pub(super) fn wait(fds: &mut [PollFd<'_>], timeout: Duration) {
-    let timeout = Timespec { tv_sec: timeout.as_secs().min(3600) as i64, tv_nsec: timeout.subsec_nanos().into() };
+    let timeout =
+        Timespec { tv_sec: timeout.as_secs().min(3600) as i64, tv_nsec: timeout.subsec_nanos().into() };
     // What fails is only a signal in between; the caller looks again in any case.
     let _ = rustix::event::poll(fds, Some(&timeout));
 }
