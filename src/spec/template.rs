@@ -2,7 +2,6 @@
 //! stands. Rendering is the business of `plan::substitute`.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use minijinja::{Environment, UndefinedBehavior};
 

@@ -6,8 +6,7 @@ pub mod progress;
 mod remaining;
 
 use std::error::Error as _;
-
-use anstream::{eprintln, println};
+use std::io::Write;
 
 use crate::error::Error;
 use crate::report::Written;
@@ -23,44 +22,50 @@ const PLAIN: &str = "\x1b[0m";
 pub fn show_error(error: &Error) {
     if let Error::File(problems) = error {
         let colours = console_colours();
-        eprintln!("{}", render_problems(problems, colours, 100).trim_end());
+        tell(&format!("{}", render_problems(problems, colours, 100).trim_end()));
         return;
     }
-    eprintln!("{RED}error{PLAIN}: {error}");
+    tell(&format!("{RED}error{PLAIN}: {error}"));
     let mut cause = error.source();
     while let Some(next) = cause {
-        eprintln!("  because: {next}");
+        tell(&format!("  because: {next}"));
         cause = next.source();
     }
     if let Some(hint) = error.hint() {
-        eprintln!("{BOLD}help{PLAIN}: {hint}");
+        tell(&format!("{BOLD}help{PLAIN}: {hint}"));
     }
 }
 
 /// Shows where a report lies.
 pub fn show_written(written: &Written) {
     for warning in &written.warnings {
-        eprintln!("{YELLOW}warning{PLAIN}: {warning}");
+        tell(&format!("{YELLOW}warning{PLAIN}: {warning}"));
     }
     if let Some(report) = written.files.first() {
-        println!("{}", report.display());
+        // A reader that is gone needs no report.
+        let _ = writeln!(anstream::stdout(), "{}", report.display());
     }
 }
 
 /// Says that an interrupt was understood.
 pub fn show_stopping() {
-    eprintln!(
+    tell(&format!(
         "{YELLOW}stopping{PLAIN}: ending what runs and removing what was made; press Ctrl-C again to leave at once"
-    );
+    ));
 }
 
 /// Says what a second interrupt leaves behind.
 pub fn show_left_behind() {
-    eprintln!(
+    tell(&format!(
         "{YELLOW}left at once{PLAIN}: containers may be left on the hosts\n{BOLD}help{PLAIN}: remove them there with \
          `docker rm -f $(docker ps -aq --filter label={})`",
         crate::transports::docker::RUN_LABEL
-    );
+    ));
+}
+
+/// A line on standard error. A terminal that is gone must not end a run.
+fn tell(line: &str) {
+    let _ = writeln!(anstream::stderr(), "{line}");
 }
 
 fn console_colours() -> bool {

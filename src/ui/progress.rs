@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anstream::eprintln;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::remaining::Remaining;
-use super::{PLAIN, RED, YELLOW};
+use super::{PLAIN, RED, YELLOW, tell};
 use crate::event::{Event, Outcome, Status};
 use crate::plan::Plan;
 use crate::spec::Spec;
@@ -111,7 +110,7 @@ impl Progress {
 
     /// A line that stays. indicatif loses lines when it draws nothing, so they go round it then.
     fn line(&self, text: &str) {
-        self.bars.suspend(|| eprintln!("{text}"));
+        self.bars.suspend(|| tell(text));
     }
 
     /// Takes the lines off the terminal and says how the run ended.
@@ -122,7 +121,7 @@ impl Progress {
         self.total.finish_and_clear();
         let ok = self.finished - self.failed;
         let time = indicatif::HumanDuration(self.total.elapsed());
-        eprintln!("{ok} of {} trials ok in {time}", self.trials);
+        tell(&format!("{ok} of {} trials ok in {time}", self.trials));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: once ends the run in order, twice at once.
+//! Ctrl-C, SIGTERM and a closed terminal: once ends the run in order, twice at once.
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -9,12 +9,13 @@ use crate::ui;
 /// Cancels `stop` at the first signal; a second ends the program.
 pub(super) fn cancel_on_interrupt(stop: CancellationToken) {
     tokio::spawn(async move {
-        let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
-        let (Ok(mut interrupt), Ok(mut terminate)) = signals else { return };
+        let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else { return };
         loop {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
+                _ = hangup.recv() => {}
             }
             if stop.is_cancelled() {
                 ui::show_left_behind();

@@ -1,5 +1,6 @@
 //! Images: looked for on the engine first, then pulled, or built from a folder sent as a tar.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,10 @@ use sha2::{Digest, Sha256};
 
 use super::{Engine, is_missing, told};
 use crate::transports::TransportError;
+
+/// The label of images that were built here. They stay on the engine, to be used again:
+/// `docker image prune --all --filter label=org.runner.image` removes them.
+const IMAGE_LABEL: &str = "org.runner.image";
 
 impl Engine {
     /// Makes sure that `image` is on the engine: as it is there, or pulled.
@@ -69,7 +74,9 @@ impl Engine {
         if self.has_image(&image).await? {
             return Ok(image);
         }
-        let options = BuildImageOptionsBuilder::new().t(&image).rm(true).forcerm(true).build();
+        let labels = HashMap::from([(IMAGE_LABEL, "built")]);
+        let options =
+            BuildImageOptionsBuilder::new().t(&image).labels(&labels).rm(true).forcerm(true).build();
         let mut building = self.docker.build_image(options, None, Some(bollard::body_full(context.into())));
         let mut last = String::new();
         while let Some(progress) = building.next().await {
