@@ -26,6 +26,11 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3600);
 /// The longest time of each clean-up command.
 const CLEAN_UP_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// The time now as records hold it: RFC 3339 in UTC, to the millisecond.
+pub fn timestamp() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+}
+
 /// Everything that a run needs.
 pub struct Run {
     /// Unique; part of the names of what is made on the machines.

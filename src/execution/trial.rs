@@ -8,7 +8,7 @@ use minijinja::context;
 
 use super::cell::{self, CellState};
 use super::service::{self, Started};
-use super::{Failure, Run, step};
+use super::{Failure, Run, step, timestamp};
 use crate::event::{CacheDrop, Captured, Outcome, Stage, Status};
 use crate::metrics;
 use crate::plan::substitute::Context;
@@ -24,7 +24,7 @@ pub(super) struct Gathered {
 }
 
 pub(super) async fn execute(run: &Run, cell: &Cell, state: &mut CellState, trial: &Trial) -> Outcome {
-    let started = jiff::Timestamp::now();
+    let started = timestamp();
     let clock = tokio::time::Instant::now();
     let mut gathered = Gathered::default();
     let result = match state.ready(run, cell, &mut gathered.drops).await {
@@ -43,7 +43,7 @@ pub(super) async fn execute(run: &Run, cell: &Cell, state: &mut CellState, trial
         status: failure.as_ref().map_or(Status::Ok, |failure| failure.status),
         stage: failure.as_ref().map(|failure| failure.stage),
         reason: failure.map(|failure| failure.reason),
-        started: started.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
+        started,
         elapsed_s: clock.elapsed().as_secs_f64(),
         measurements,
         warnings: gathered.warnings,

@@ -47,13 +47,6 @@ pub fn show_written(written: &Written) {
     }
 }
 
-/// Says that an interrupt was understood.
-pub fn show_stopping() {
-    tell(&format!(
-        "{YELLOW}stopping{PLAIN}: ending what runs and removing what was made; press Ctrl-C again to leave at once"
-    ));
-}
-
 /// Says what a second interrupt leaves behind.
 pub fn show_left_behind() {
     tell(&format!(

@@ -113,15 +113,26 @@ impl Progress {
         self.bars.suspend(|| tell(text));
     }
 
-    /// Takes the lines off the terminal and says how the run ended.
+    /// Says that an interrupt was understood.
+    pub fn stopping(&self) {
+        self.line(&format!(
+            "{YELLOW}stopping{PLAIN}: ending what runs and removing what was made; Ctrl-C again leaves at once"
+        ));
+    }
+
+    /// Says how the run ended.
     pub fn finish(self) {
-        for bar in self.hosts.values() {
-            bar.finish_and_clear();
-        }
-        self.total.finish_and_clear();
         let ok = self.finished - self.failed;
         let time = indicatif::HumanDuration(self.total.elapsed());
-        tell(&format!("{ok} of {} trials ok in {time}", self.trials));
+        self.line(&format!("{ok} of {} trials ok in {time}", self.trials));
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        for bar in self.hosts.values().chain([&self.total]) {
+            bar.finish_and_clear();
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::experiment::{Experiment, random};
 use crate::cli::RunArguments;
+use crate::execution::timestamp;
 use crate::record::{FORMAT_VERSION, Manifest, PlannedCell};
 
 pub(super) fn new(arguments: &RunArguments, experiment: &Experiment) -> Manifest {
@@ -23,7 +24,7 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment) -> Manifest
         commit: commit(&arguments.file),
         seed: plan.seed,
         order: spec.order.as_str().into(),
-        started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
+        started: timestamp(),
         ended: None,
         interrupted: false,
         cells: plan

@@ -22,7 +22,6 @@ pub(super) fn cancel_on_interrupt(stop: CancellationToken) {
                 std::process::exit(EXIT_INTERRUPTED.into());
             }
             stop.cancel();
-            ui::show_stopping();
         }
     });
 }

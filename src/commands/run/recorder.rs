@@ -1,0 +1,90 @@
+//! What becomes of each event: it is shown, and what must last is written.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::error::Error;
+use crate::event::{Event, Facts, Status};
+use crate::execution::{Run, timestamp};
+use crate::plan::{Cell, CellName, Plan};
+use crate::record::{RecordError, RunWriter};
+use crate::ui::progress::Progress;
+
+/// The writer and the progress of one run.
+pub(super) struct Recorder {
+    writer: RunWriter,
+    progress: Progress,
+    cells: BTreeMap<CellName, Cell>,
+    facts: BTreeMap<String, Facts>,
+    failed: usize,
+}
+
+impl Recorder {
+    pub(super) fn new(writer: RunWriter, progress: Progress, plan: &Plan) -> Self {
+        let cells = plan.cells.iter().map(|cell| (cell.name.clone(), cell.clone())).collect();
+        Recorder { writer, progress, cells, facts: BTreeMap::new(), failed: 0 }
+    }
+
+    /// Executes `run` while its events are recorded. Returns where the results lie and how many trials
+    /// are not ok. When nothing more can be written, the run is stopped: measuring on would be for
+    /// nothing.
+    pub(super) async fn record(
+        mut self,
+        run: Run,
+        mut events: UnboundedReceiver<Event>,
+    ) -> Result<(PathBuf, usize), Error> {
+        let stop = run.stop.clone();
+        let execute = async {
+            run.execute().await;
+            // The last sender goes, and with it the loop below ends.
+            drop(run);
+        };
+        let consume = async {
+            let (mut result, mut told) = (Ok(()), false);
+            loop {
+                let event = tokio::select! {
+                    biased;
+                    () = stop.cancelled(), if !told => {
+                        told = true;
+                        self.progress.stopping();
+                        continue;
+                    }
+                    event = events.recv() => event,
+                };
+                let Some(event) = event else { break result };
+                self.progress.show(&event);
+                if result.is_ok() {
+                    result = self.write(&event);
+                    if result.is_err() {
+                        stop.cancel();
+                    }
+                }
+            }
+        };
+        let ((), result) = tokio::join!(execute, consume);
+        self.progress.finish();
+        result?;
+        let directory = self.writer.finish(&timestamp(), stop.is_cancelled())?;
+        Ok((directory.path().to_owned(), self.failed))
+    }
+
+    fn write(&mut self, event: &Event) -> Result<(), RecordError> {
+        match event {
+            Event::FactsFound { host, facts } => {
+                let all = self.facts.entry(host.clone()).or_default();
+                all.extend(facts.clone());
+                self.writer.write_host(host, all)
+            }
+            Event::TrialFinished(outcome) => {
+                self.failed += usize::from(outcome.status != Status::Ok);
+                match self.cells.get(&outcome.trial.cell) {
+                    Some(cell) => self.writer.write_outcome(outcome, cell).map(drop),
+                    None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}
