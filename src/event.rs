@@ -13,21 +13,54 @@ use crate::plan::Trial;
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A host is connected.
-    HostReady { host: String },
+    HostReady {
+        /// The host's name.
+        host: String,
+    },
     /// Something is known of a host, or of what a container there holds.
-    FactsFound { host: String, facts: Facts },
+    FactsFound {
+        /// The host's name.
+        host: String,
+        /// What was found; it comes on top of what was known before.
+        facts: Facts,
+    },
     /// A host can't be used; all its trials will fail with this reason.
-    HostFailed { host: String, reason: String },
+    HostFailed {
+        /// The host's name.
+        host: String,
+        /// Why, with what to do about it.
+        reason: String,
+    },
     /// A host is busy with something that is not a trial: building an image, setting up a cell.
-    Preparing { host: String, what: String },
+    Preparing {
+        /// The host's name.
+        host: String,
+        /// What it does, as a person reads it.
+        what: String,
+    },
     /// A trial begins; its hosts (its own, and those of its services) are busy until it finishes.
-    TrialStarted { trial: Trial, hosts: Vec<String> },
+    TrialStarted {
+        /// Which trial.
+        trial: Trial,
+        /// The names of its hosts.
+        hosts: Vec<String>,
+    },
     /// A trial ended, whatever its outcome.
     TrialFinished(Box<Outcome>),
     /// Hosts are idle again.
-    HostsFree { hosts: Vec<String> },
+    HostsFree {
+        /// The names of the hosts.
+        hosts: Vec<String>,
+    },
     /// Clean-up of something failed; the measurements stand.
-    CleanUpFailed { host: String, what: String, reason: String },
+    CleanUpFailed {
+        /// The host's name.
+        host: String,
+        /// What was to be removed or run.
+        what: String,
+        /// Why it failed.
+        reason: String,
+    },
 }
 
 /// How a trial ended.
@@ -38,8 +71,6 @@ pub enum Status {
     Ok,
     /// Something failed; there is no measurement.
     Failed,
-    /// It ran, but a condition for a valid measurement did not hold (a cache that was not dropped).
-    Invalid,
     /// The run was stopped before it ended.
     Interrupted,
 }

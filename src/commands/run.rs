@@ -1,5 +1,7 @@
 //! `runner run FILE`: from the file to the report.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "files, clock, processes")]
+
 mod experiment;
 mod machines;
 mod manifest;
@@ -33,15 +35,15 @@ pub(super) fn run(arguments: &RunArguments) -> Result<u8, Error> {
 
 async fn execute(arguments: &RunArguments, experiment: Experiment) -> Result<u8, Error> {
     let stop = CancellationToken::new();
-    signals::cancel_on_interrupt(stop.clone());
+    let id = format!("{:08x}", experiment::random() as u32);
+    signals::cancel_on_interrupt(stop.clone(), id.clone());
     let (events, receiver) = unbounded_channel();
     let progress = Progress::start(&experiment.plan, &experiment.spec);
     let machines = tokio::select! {
         machines = machines::connect(&experiment, &events) => machines?,
         () = stop.cancelled() => return Ok(EXIT_INTERRUPTED),
     };
-    let manifest = manifest::new(arguments, &experiment);
-    let id = manifest.id.clone();
+    let manifest = manifest::new(arguments, &experiment, id.clone());
     let writer = RunWriter::create(&arguments.results, manifest, &experiment.yaml)?;
     let recorder = Recorder::new(writer, progress, &experiment.plan);
     let experiment = (experiment.spec, experiment.sources, experiment.plan);

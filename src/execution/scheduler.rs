@@ -87,6 +87,9 @@ async fn one(run: &Run, cell: &Cell, trial: &Trial, state: Option<CellState>, is
     };
     let outcome = trial::execute(run, cell, &mut state, trial).await;
     run.say(Event::TrialFinished(Box::new(outcome)));
+    // Who receives the event writes its record now, before the next trial starts: on the machine that
+    // runs `runner`, the write would disturb it.
+    tokio::task::yield_now().await;
     if is_last {
         state.release(run, cell).await;
         return (cell.name.clone(), None);

@@ -18,13 +18,13 @@ const DEFAULT_REPETITIONS: u32 = 10;
 ///
 /// # Errors
 /// Every mistake that shows only in the product: too many cells, none at all, one twice.
-pub(super) fn cells(spec: &Spec, repetitions: Option<u32>) -> Result<Vec<Cell>, Vec<Problem>> {
+pub(super) fn cells(spec: &Spec) -> Result<Vec<Cell>, Vec<Problem>> {
     let whole = [Default::default()];
     let blocks = if spec.matrix.is_empty() { &whole[..] } else { &spec.matrix[..] };
     let mut cells: IndexMap<CellName, Cell> = IndexMap::new();
     let mut problems = Vec::new();
     for block in blocks {
-        match block_cells(spec, block, block.span, repetitions) {
+        match block_cells(spec, block, block.span) {
             Err(found) => problems.extend(found),
             Ok(found) => {
                 for cell in found {
@@ -42,12 +42,7 @@ pub(super) fn cells(spec: &Spec, repetitions: Option<u32>) -> Result<Vec<Cell>, 
     if problems.is_empty() { Ok(cells.into_values().collect()) } else { Err(problems) }
 }
 
-fn block_cells(
-    spec: &Spec,
-    block: &Block,
-    span: Span,
-    repetitions: Option<u32>,
-) -> Result<Vec<Cell>, Vec<Problem>> {
+fn block_cells(spec: &Spec, block: &Block, span: Span) -> Result<Vec<Cell>, Vec<Problem>> {
     let mut points = Vec::new();
     let mut count: usize = 0;
     for workload in axis(block, "workload", spec.workloads.keys()) {
@@ -81,7 +76,7 @@ fn block_cells(
             }
         }
         if !excluded {
-            cells.push(cell(spec, block, &point, repetitions).map_err(|problem| vec![problem])?);
+            cells.push(cell(spec, block, &point).map_err(|problem| vec![problem])?);
         }
     }
     for (exclude, _) in block.exclude.iter().zip(used).filter(|(_, used)| !used) {
@@ -152,7 +147,7 @@ fn excludes(spec: &Spec, exclude: &Exclude, point: &Point) -> Result<bool, Strin
     }
 }
 
-fn cell(spec: &Spec, block: &Block, point: &Point, repetitions: Option<u32>) -> Result<Cell, Problem> {
+fn cell(spec: &Spec, block: &Block, point: &Point) -> Result<Cell, Problem> {
     let mut parameters = point.clone();
     let mut take = |axis: &str| parameters.remove(axis).unwrap_or_default();
     let (workload, host, environment) = (take("workload"), take("host"), take("environment"));
@@ -177,8 +172,7 @@ fn cell(spec: &Spec, block: &Block, point: &Point, repetitions: Option<u32>) -> 
         };
     Ok(Cell {
         name: CellName::new(&workload, &host, &environment, &parameters),
-        repetitions: repetitions
-            .unwrap_or_else(|| count(&block.repetitions, &spec.repetitions, DEFAULT_REPETITIONS)),
+        repetitions: count(&block.repetitions, &spec.repetitions, DEFAULT_REPETITIONS),
         warmup: count(&block.warmup, &spec.warmup, 0),
         workload,
         host,

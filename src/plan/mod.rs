@@ -141,18 +141,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Expands the matrix of a checked `spec`. `repetitions` overrides those of the file.
+    /// Expands the matrix of a checked `spec`; the order is that of its seed, or of seed 0.
     ///
     /// # Errors
     /// Every mistake that shows only in the product of the axes.
-    pub fn new(
-        spec: &Spec,
-        sources: &Sources,
-        repetitions: Option<u32>,
-        seed: u64,
-    ) -> Result<Plan, Problems> {
-        let cells = matrix::cells(spec, repetitions)
-            .map_err(|problems| Problems { problems, sources: sources.clone() })?;
+    pub fn new(spec: &Spec, sources: &Sources) -> Result<Plan, Problems> {
+        let cells =
+            matrix::cells(spec).map_err(|problems| Problems { problems, sources: sources.clone() })?;
+        let seed = spec.seed.unwrap_or_default();
         let trials = order::trials(&cells, spec.order, seed);
         Ok(Plan { cells, trials, seed })
     }

@@ -1,6 +1,8 @@
 //! The few ways in which a run touches the disk. A whole file is either the old or the new one, never
 //! half of it.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a run on disk")]
+
 use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,8 @@
 //! Reads a run back, years later or while it still goes on. A half-written last line, as a kill or a full
 //! disk leaves it, is left out with a warning; anything else that is not a record is an error. Read [`Run`].
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a run on disk")]
+
 use std::cmp::Ordering;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,8 @@
 //! Writes a run while it goes on. What a trial left is on disk before the next one begins: its outputs
 //! first, then its line in `records.jsonl`, synced. Read [`RunWriter`].
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a run on disk")]
+
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;

@@ -63,6 +63,16 @@ pub struct Spec {
     pub report: Report,
 }
 
+impl Spec {
+    /// Gives every cell this many measured trials, whatever the file says.
+    pub fn set_repetitions(&mut self, repetitions: u32) {
+        self.repetitions = Some(Located { value: repetitions, ..Located::default() });
+        for block in &mut self.matrix {
+            block.value.repetitions = None;
+        }
+    }
+}
+
 /// The order of the trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]

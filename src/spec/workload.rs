@@ -110,7 +110,7 @@ pub struct RunStep {
     pub on: Option<Text>,
     /// Whether it runs as root.
     pub sudo: bool,
-    /// The longest time it may take; the workload's timeout by default.
+    /// The longest time it may take; the experiment's timeout by default.
     pub timeout: Option<TimeSpan>,
 }
 

@@ -154,11 +154,12 @@ done; :"#
 fn script(job: &Job) -> String {
     let Job { command, directory, sudo, id, place } = job;
     let variables = format!("LC_ALL=C RUNNER_JOB=:{id}: RUNNER_PLACE=:{place}:");
+    let root = if *sudo { "sudo -n" } else { "" };
     let (start, kill) = match sudo {
-        true => (format!("setsid sudo -n env {variables}"), "sudo -n kill"),
+        true => (format!("setsid {root} env {variables}"), "sudo -n kill"),
         false => (format!("{variables} setsid"), "kill"),
     };
-    let (directory, command, sweep) = (quote(directory), quote(command), sweep("RUNNER_JOB", id));
+    let (directory, command, sweep) = (quote(directory), quote(command), quote(&sweep("RUNNER_JOB", id)));
     format!(
         r#"{{
 exec 3<&0 </dev/null
@@ -191,9 +192,7 @@ t2=$(date +%s.%N)
 read -r u2 _ </proc/uptime
 kill "$w" 2>/dev/null
 group KILL
-[ -e "$d/stopped" ] && {{
-{sweep}
-}}
+[ -e "$d/stopped" ] && {root} sh -c {sweep}
 o=$(wc -c <"$d/stdout"); e=$(wc -c <"$d/stderr")
 printf '%s ended %s %s %s %s %s %s %s\n' {id} "$rc" "$t1" "$t2" "${{u1:--}}" "${{u2:--}}" $o $e
 head -c {OUTPUT_LIMIT} "$d/stdout"; head -c {OUTPUT_LIMIT} "$d/stderr"

@@ -22,7 +22,7 @@ const PLAIN: &str = "\x1b[0m";
 pub fn show_error(error: &Error) {
     if let Error::File(problems) = error {
         let colours = console_colours();
-        tell(&format!("{}", render_problems(problems, colours, 100).trim_end()));
+        tell(render_problems(problems, colours, 100).trim_end());
         return;
     }
     tell(&format!("{RED}error{PLAIN}: {error}"));
@@ -48,10 +48,10 @@ pub fn show_written(written: &Written) {
 }
 
 /// Says what a second interrupt leaves behind.
-pub fn show_left_behind() {
+pub fn show_left_behind(run: &str) {
     tell(&format!(
         "{YELLOW}left at once{PLAIN}: containers may be left on the hosts\n{BOLD}help{PLAIN}: remove them there with \
-         `docker rm -f $(docker ps -aq --filter label={})`",
+         `docker rm -f $(docker ps -aq --filter label={}={run})`",
         crate::transports::docker::RUN_LABEL
     ));
 }

@@ -3,24 +3,22 @@
 use std::path::Path;
 use std::process::Command;
 
-use sha2::{Digest, Sha256};
-
-use super::experiment::{Experiment, random};
+use super::experiment::Experiment;
 use crate::cli::RunArguments;
 use crate::execution::timestamp;
 use crate::record::{FORMAT_VERSION, Manifest, PlannedCell};
 
-pub(super) fn new(arguments: &RunArguments, experiment: &Experiment) -> Manifest {
+pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: String) -> Manifest {
     let name = arguments.file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let Experiment { spec, plan, yaml, .. } = experiment;
+    let Experiment { spec, plan, digest, .. } = experiment;
     Manifest {
         format: FORMAT_VERSION,
-        id: format!("{:08x}", random() as u32),
+        id,
         runner: env!("CARGO_PKG_VERSION").into(),
         title: spec.title.as_ref().map_or(&name, |title| &title.value).clone(),
         experiment: name,
         file: arguments.file.display().to_string(),
-        digest: Sha256::digest(yaml).iter().map(|byte| format!("{byte:02x}")).collect(),
+        digest: digest.clone(),
         commit: commit(&arguments.file),
         seed: plan.seed,
         order: spec.order.as_str().into(),

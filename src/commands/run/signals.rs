@@ -6,8 +6,8 @@ use tokio_util::sync::CancellationToken;
 use crate::error::EXIT_INTERRUPTED;
 use crate::ui;
 
-/// Cancels `stop` at the first signal; a second ends the program.
-pub(super) fn cancel_on_interrupt(stop: CancellationToken) {
+/// Cancels `stop` at the first signal; a second ends the program and says what run `run` may leave.
+pub(super) fn cancel_on_interrupt(stop: CancellationToken, run: String) {
     tokio::spawn(async move {
         let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
         let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else { return };
@@ -18,7 +18,7 @@ pub(super) fn cancel_on_interrupt(stop: CancellationToken) {
                 _ = hangup.recv() => {}
             }
             if stop.is_cancelled() {
-                ui::show_left_behind();
+                ui::show_left_behind(&run);
                 std::process::exit(EXIT_INTERRUPTED.into());
             }
             stop.cancel();

@@ -154,14 +154,7 @@ fn plan(
         }
         (None, None, None) => Way::Direct,
     };
-    let agent = match first("identityagent").unwrap_or("SSH_AUTH_SOCK") {
-        "none" => None,
-        "SSH_AUTH_SOCK" => variable("SSH_AUTH_SOCK").map(PathBuf::from),
-        path => match path.strip_prefix('$') {
-            Some(name) => variable(name.trim_matches(['{', '}'])).map(PathBuf::from),
-            None => Some(expand(path)),
-        },
-    };
+    let agent = agent(first("identityagent"), variable, &expand);
     Plan {
         identities,
         identities_only: first("identitiesonly") == Some("yes"),
@@ -178,6 +171,22 @@ fn plan(
         host,
         port,
         user,
+    }
+}
+
+/// The agent's socket: what `IdentityAgent` says, else that of the environment.
+fn agent(
+    written: Option<&str>,
+    variable: &dyn Fn(&str) -> Option<String>,
+    expand: &dyn Fn(&str) -> PathBuf,
+) -> Option<PathBuf> {
+    match written.unwrap_or("SSH_AUTH_SOCK") {
+        "none" => None,
+        "SSH_AUTH_SOCK" => variable("SSH_AUTH_SOCK").map(PathBuf::from),
+        path => match path.strip_prefix('$') {
+            Some(name) => variable(name.trim_matches(['{', '}'])).map(PathBuf::from),
+            None => Some(expand(path)),
+        },
     }
 }
 
