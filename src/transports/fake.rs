@@ -52,7 +52,8 @@ impl Transport for Fake {
         };
         let Some(id) = between(script, "RUNNER_JOB=:", ":") else {
             let marker = between(script, "echo ", ";").unwrap_or_default();
-            return done(format!("{marker}\n{}", (self.answer)(script).stdout));
+            let reply = (self.answer)(script);
+            return done(format!("{marker}\n{}{marker} {}\n", reply.stdout, reply.exit_code));
         };
         let command =
             between(script, " sh -c '", "' >\"$d/stdout\"").unwrap_or_default().replace(r"'\''", "'");

@@ -112,14 +112,16 @@ pub async fn run(
 /// When the place can't be reached, or the script ends with another code than 0.
 pub async fn query(transport: &dyn Transport, script: &str) -> Result<Vec<u8>, TransportError> {
     let marker = format!("runner-query-{}", next_number());
+    // The exit code is framed too: a connection can end a shell without telling how it ended.
     let framed = format!(
-        "{{ exec </dev/null; PATH=\"$PATH:/usr/local/sbin:/usr/sbin:/sbin\"; echo {marker}; {{\n{script}\n}}; exit; }}\n"
+        "{{ exec </dev/null; PATH=\"$PATH:/usr/local/sbin:/usr/sbin:/sbin\"; echo {marker}; \
+         (\n{script}\n); echo {marker} $?; exit 0; }}\n"
     );
     let output = transport.run(&framed, &CancellationToken::new()).await?;
-    let text = after_line(&output.stdout, marker.as_bytes()).ok_or_else(|| no_frame(&output))?;
-    match output.exit {
-        Exit::Code(0) => Ok(text.to_vec()),
-        _ => Err(TransportError { message: last_line(&output.stderr, &output.exit), hint: None }),
+    let (text, code) = between_marks(&output.stdout, marker.as_bytes()).ok_or_else(|| no_frame(&output))?;
+    match code {
+        0 => Ok(text.to_vec()),
+        _ => Err(TransportError { message: last_line(&output.stderr, &Exit::Code(code)), hint: None }),
     }
 }
 
@@ -280,8 +282,13 @@ fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
     text.windows(wanted.len()).position(|window| window == wanted)
 }
 
-fn after_line<'a>(text: &'a [u8], marker: &[u8]) -> Option<&'a [u8]> {
-    find(text, &[marker, b"\n"].concat()).map(|start| &text[start + marker.len() + 1..])
+/// What stands between a line `mark` and a last line `mark CODE`, and that code.
+fn between_marks<'a>(text: &'a [u8], mark: &[u8]) -> Option<(&'a [u8], i32)> {
+    let start = find(text, &[mark, b"\n"].concat())? + mark.len() + 1;
+    let rest = &text[start..];
+    let end = rest.windows(mark.len() + 1).rposition(|window| window == [mark, b" "].concat())?;
+    let code = std::str::from_utf8(&rest[end + mark.len()..]).ok()?.trim().parse().ok()?;
+    Some((&rest[..end], code))
 }
 
 #[cfg(test)]
@@ -306,6 +313,14 @@ mod tests {
         assert!(parse("runner-1", &output(b"runner-1 ended 0 1.000 2.000 1.00 2.00 9 0\nabc")).is_err());
         assert!(parse("runner-1", &output(b"runner-1 ended 0 1.0")).is_err());
         assert!(parse("runner-1", &output(b"")).is_err());
+    }
+
+    #[test]
+    fn a_query_without_its_end_is_not_taken_for_whole() {
+        assert_eq!(between_marks(b"hello\nm-1\na\nb\nm-1 0\n", b"m-1"), Some((&b"a\nb\n"[..], 0)));
+        assert_eq!(between_marks(b"m-1\nno line endm-1 7\n", b"m-1"), Some((&b"no line end"[..], 7)));
+        assert_eq!(between_marks(b"m-1\na\nb\n", b"m-1"), None);
+        assert_eq!(between_marks(b"a\n", b"m-1"), None);
     }
 
     #[test]

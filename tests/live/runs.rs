@@ -165,7 +165,7 @@ fn without_any_host_nothing_is_run_and_the_way_out_is_told() {
     for (identity, known_hosts, words) in [
         ("other", known.as_str(), ["was refused", "`other`", "ssh-copy-id"].as_slice()),
         ("~/.local/share/runner-lab/id_ed25519", "", &["ssh-keyscan -p 2201 127.0.0.1", "SHA256:"]),
-        ("~/.local/share/runner-lab/id_ed25519", &other_key, &["changed"]),
+        ("~/.local/share/runner-lab/id_ed25519", &other_key, &["is not the one in line 1", "ssh-keygen -R"]),
     ] {
         let experiment = Experiment::new(&yaml.replace("IDENTITY", identity).replace("KNOWN", "known"));
         fs::write(experiment.path().join("known"), known_hosts).unwrap();

@@ -14,6 +14,9 @@ use crate::transports::TransportError;
 /// How long a connection may take to come about when nothing else is said.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// Looks up an environment variable.
+type Variable<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
 /// Everything needed to log in to one machine.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
@@ -62,11 +65,12 @@ impl Plan {
 
     /// The name of the machine in files of host keys.
     pub(super) fn known_as(&self) -> String {
-        match (&self.host_key_alias, self.port) {
+        let name = match (&self.host_key_alias, self.port) {
             (Some(alias), _) => alias.clone(),
             (None, 22) => self.host.clone(),
             (None, port) => format!("[{}]:{port}", self.host),
-        }
+        };
+        name.to_lowercase()
     }
 
     /// An error that names the machine.
@@ -110,84 +114,68 @@ pub(super) fn resolve(target: &SshTarget) -> Result<Plan, TransportError> {
 }
 
 /// Turns the output of `ssh -G` (or nothing) into a plan.
-fn plan(
-    target: &SshTarget,
-    text: &str,
-    home: &Path,
-    local_user: &str,
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Plan {
+fn plan(target: &SshTarget, text: &str, home: &Path, local_user: &str, variable: &Variable<'_>) -> Plan {
     let first = |key: &str| values(text, key).next();
     let (given_user, given_host) = match target.address.rsplit_once('@') {
         Some((user, host)) => (Some(user), host),
         None => (None, target.address.as_str()),
     };
-    let host = first("hostname").unwrap_or(given_host).to_owned();
+    let host = first("hostname").unwrap_or(given_host);
     let port = target.port.or_else(|| first("port")?.parse().ok()).unwrap_or(22);
-    let user =
-        target.user.as_deref().or_else(|| first("user")).or(given_user).unwrap_or(local_user).to_owned();
-    let expand = |path: &str| expand_path(path, home, local_user, &host, port, &user);
-    let files = |key: &str, default: &str| -> Vec<PathBuf> {
-        first(key).unwrap_or(default).split_whitespace().filter(|file| *file != "none").map(expand).collect()
-    };
-    let mut identities: Vec<PathBuf> = values(text, "identityfile").map(expand).collect();
-    if text.is_empty() {
-        identities = ["~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa"].map(expand).to_vec();
-    }
-    let mut known_hosts = files("userknownhostsfile", "~/.ssh/known_hosts");
-    known_hosts.extend(files("globalknownhostsfile", "/etc/ssh/ssh_known_hosts"));
+    let user = target.user.as_deref().or_else(|| first("user")).or(given_user).unwrap_or(local_user);
+    let tokens = Tokens { home, local_user, host, port, user };
+
+    let configured =
+        values(text, "identityfile").filter(|file| *file != "none").map(|file| tokens.path(file));
+    let default = ["~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa"].map(|file| tokens.path(file));
+    let identities = if text.is_empty() { default.to_vec() } else { configured.collect() };
+
     let lenient = matches!(first("stricthostkeychecking"), Some("accept-new" | "no" | "off" | "false"));
-    let accept_new = match &target.known_hosts {
-        KnownHosts::Default => lenient,
-        KnownHosts::AcceptNew => true,
-        KnownHosts::File(file) => {
-            known_hosts = vec![file.clone()];
-            false
-        }
+    let (known_hosts, accept_new) = match &target.known_hosts {
+        KnownHosts::Default => (tokens.known_hosts(text), lenient),
+        KnownHosts::AcceptNew => (tokens.known_hosts(text), true),
+        KnownHosts::File(file) => (vec![file.clone()], false),
     };
-    let set = |key: &str| first(key).filter(|value| *value != "none");
-    let way = match (&target.jump, set("proxyjump"), set("proxycommand")) {
-        (Some(jump), _, _) => Way::Jump(jump.clone()),
-        (None, Some(jump), _) => Way::Jump(jump.to_owned()),
-        (None, None, Some(command)) => {
-            Way::Command(expand_tokens(command, home, local_user, &host, port, &user))
-        }
-        (None, None, None) => Way::Direct,
-    };
-    let agent = agent(first("identityagent"), variable, &expand);
+    let seconds =
+        first("connecttimeout").and_then(|seconds| seconds.parse().ok()).filter(|seconds| *seconds > 0);
     Plan {
+        target: target.clone(),
+        host: host.to_owned(),
+        port,
+        user: user.to_owned(),
         identities,
         identities_only: first("identitiesonly") == Some("yes"),
-        agent: agent.filter(|path| !path.as_os_str().is_empty()),
+        agent: agent(first("identityagent"), &tokens, variable),
         known_hosts,
         accept_new,
-        host_key_alias: set("hostkeyalias").map(str::to_owned),
-        way,
-        timeout: first("connecttimeout")
-            .and_then(|seconds| seconds.parse().ok())
-            .filter(|seconds| *seconds > 0)
-            .map_or(CONNECT_TIMEOUT, Duration::from_secs),
-        target: target.clone(),
-        host,
-        port,
-        user,
+        host_key_alias: first("hostkeyalias").filter(|alias| *alias != "none").map(str::to_owned),
+        way: way(target, text, &tokens),
+        timeout: seconds.map_or(CONNECT_TIMEOUT, Duration::from_secs),
     }
 }
 
-/// The agent's socket: what `IdentityAgent` says, else that of the environment.
-fn agent(
-    written: Option<&str>,
-    variable: &dyn Fn(&str) -> Option<String>,
-    expand: &dyn Fn(&str) -> PathBuf,
-) -> Option<PathBuf> {
-    match written.unwrap_or("SSH_AUTH_SOCK") {
+/// The experiment's jump wins over the configuration's, a jump over a command, as in OpenSSH.
+fn way(target: &SshTarget, text: &str, tokens: &Tokens<'_>) -> Way {
+    let set = |key: &str| values(text, key).next().filter(|value| *value != "none");
+    let jump = target.jump.as_deref().or_else(|| set("proxyjump"));
+    match (jump, set("proxycommand")) {
+        (Some(jump), _) => Way::Jump(jump.to_owned()),
+        (None, Some(command)) => Way::Command(tokens.fill(command)),
+        (None, None) => Way::Direct,
+    }
+}
+
+/// The agent's socket: a path, the name of a variable, or `none`.
+fn agent(configured: Option<&str>, tokens: &Tokens<'_>, variable: &Variable<'_>) -> Option<PathBuf> {
+    let path = match configured.unwrap_or("SSH_AUTH_SOCK") {
         "none" => None,
         "SSH_AUTH_SOCK" => variable("SSH_AUTH_SOCK").map(PathBuf::from),
         path => match path.strip_prefix('$') {
             Some(name) => variable(name.trim_matches(['{', '}'])).map(PathBuf::from),
-            None => Some(expand(path)),
+            None => Some(tokens.path(path)),
         },
-    }
+    };
+    path.filter(|path| !path.as_os_str().is_empty())
 }
 
 /// The values of `key`, one for each of its lines.
@@ -198,36 +186,55 @@ fn values<'a>(text: &'a str, key: &str) -> impl Iterator<Item = &'a str> {
     })
 }
 
-/// Replaces a leading `~` and the `%` tokens of `ssh_config(5)` that matter for files.
-fn expand_path(path: &str, home: &Path, local_user: &str, host: &str, port: u16, user: &str) -> PathBuf {
-    let path = expand_tokens(path, home, local_user, host, port, user);
-    match path.strip_prefix("~/") {
-        Some(rest) => home.join(rest),
-        None => PathBuf::from(path),
-    }
+/// What the `%` tokens of `ssh_config(5)` stand for.
+struct Tokens<'a> {
+    home: &'a Path,
+    local_user: &'a str,
+    host: &'a str,
+    port: u16,
+    user: &'a str,
 }
 
-/// Replaces `%d %h %n %p %r %u %%`; other tokens stay.
-fn expand_tokens(text: &str, home: &Path, local_user: &str, host: &str, port: u16, user: &str) -> String {
-    let mut expanded = String::with_capacity(text.len());
-    let mut rest = text.chars();
-    while let Some(character) = rest.next() {
-        if character != '%' {
-            expanded.push(character);
-            continue;
+impl Tokens<'_> {
+    /// Replaces `%d %h %n %p %r %u %%`; other tokens stay.
+    fn fill(&self, text: &str) -> String {
+        let mut filled = String::with_capacity(text.len());
+        let mut rest = text.chars();
+        while let Some(character) = rest.next() {
+            if character != '%' {
+                filled.push(character);
+                continue;
+            }
+            match rest.next() {
+                Some('d') => filled.push_str(&self.home.to_string_lossy()),
+                Some('h' | 'n') => filled.push_str(self.host),
+                Some('p') => filled.push_str(&self.port.to_string()),
+                Some('r') => filled.push_str(self.user),
+                Some('u') => filled.push_str(self.local_user),
+                Some('%') => filled.push('%'),
+                Some(other) => filled.extend(['%', other]),
+                None => filled.push('%'),
+            }
         }
-        match rest.next() {
-            Some('d') => expanded.push_str(&home.to_string_lossy()),
-            Some('h' | 'n') => expanded.push_str(host),
-            Some('p') => expanded.push_str(&port.to_string()),
-            Some('r') => expanded.push_str(user),
-            Some('u') => expanded.push_str(local_user),
-            Some('%') => expanded.push('%'),
-            Some(other) => expanded.extend(['%', other]),
-            None => expanded.push('%'),
+        filled
+    }
+
+    /// Replaces a leading `~/` too.
+    fn path(&self, path: &str) -> PathBuf {
+        let path = self.fill(path);
+        match path.strip_prefix("~/") {
+            Some(rest) => self.home.join(rest),
+            None => PathBuf::from(path),
         }
     }
-    expanded
+
+    /// The user's files of host keys, then the machine's.
+    fn known_hosts(&self, text: &str) -> Vec<PathBuf> {
+        let user = values(text, "userknownhostsfile").next().unwrap_or("~/.ssh/known_hosts");
+        let global = values(text, "globalknownhostsfile").next().unwrap_or("/etc/ssh/ssh_known_hosts");
+        let files = user.split_whitespace().chain(global.split_whitespace());
+        files.filter(|file| *file != "none").map(|file| self.path(file)).collect()
+    }
 }
 
 #[cfg(test)]

@@ -1,24 +1,22 @@
-//! Whether a machine's key is the one we know, by the same files as OpenSSH's. Lines are read here, so
-//! that an error can name file and line and `@revoked` counts; only hashed names are left to libssh2.
-//! Read [`judge`] first.
+//! What OpenSSH's files of known hosts say about a machine's key. Lines are read here, so that an error
+//! can name file and line and `@revoked` counts; only hashed names are left to libssh2. Read [`judge`]
+//! first. What follows from a verdict is decided in [`host_key`](super::host_key).
 
 use std::fs;
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::base64;
-use super::config::{Plan, Way};
-use super::jump::hop_uri;
+use super::config::Plan;
+use super::host_key::ShownKey;
 use crate::transports::TransportError;
 
 /// A line of a file of host keys that is about the machine.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    file: PathBuf,
-    line: usize,
+    pub file: PathBuf,
+    pub line: usize,
     marker: Marker,
-    key_type: String,
+    pub key_type: String,
     /// The key in base64, as written.
     key: String,
     /// False when the name matched only without the port.
@@ -32,34 +30,33 @@ enum Marker {
     Authority,
 }
 
-/// The key a machine showed.
-pub(super) struct ShownKey {
-    /// `ssh-ed25519` and the like.
-    pub key_type: String,
-    /// In base64.
-    pub key: String,
-    /// `SHA256:…`
-    pub fingerprint: String,
-}
-
+/// What the files say about a key.
 #[derive(Debug, Clone, Copy)]
-enum Verdict<'a> {
+pub(super) enum Verdict<'a> {
+    /// It is the machine's.
     Known,
+    /// Nothing.
     Unknown,
+    /// The machine has another one.
     Changed(&'a Entry),
+    /// It must not be used any more.
     Revoked(&'a Entry),
+    /// There is only a certificate authority.
     OnlyAuthority(&'a Entry),
 }
 
 /// Everything the files of `plan` say about its machine.
 pub(super) fn entries(plan: &Plan, session: &ssh2::Session) -> Result<Vec<Entry>, TransportError> {
     let matches_hash = |hash: &str, name: &str| matches_hashed(session, hash, name);
+    let known_as = plan.known_as();
+    // OpenSSH, too, takes a key that is known for the host on its usual port.
+    let bare = if plan.host_key_alias.is_some() { known_as.clone() } else { plan.host.to_lowercase() };
     let mut found = Vec::new();
     for file in &plan.known_hosts {
         match fs::read(file) {
             Ok(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
-                found.extend(entries_of(file, &text, &plan.known_as(), &plan.host, &matches_hash));
+                found.extend(entries_of(file, &text, &known_as, &bare, &matches_hash));
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => {
@@ -154,7 +151,7 @@ pub(super) fn preferred_algorithms(entries: &[Entry], supported: &[&str]) -> Str
 
 /// What `entries` say of `shown`. A key of another type than all known ones counts as changed: whoever
 /// stands in between could choose the type.
-fn judge<'a>(entries: &'a [Entry], shown: &ShownKey) -> Verdict<'a> {
+pub(super) fn judge<'a>(entries: &'a [Entry], shown: &ShownKey) -> Verdict<'a> {
     let same = |entry: &&Entry| entry.key == shown.key;
     let of = |marker: Marker| entries.iter().filter(move |entry| entry.marker == marker);
     if let Some(entry) = of(Marker::Revoked).find(same) {
@@ -173,104 +170,8 @@ fn judge<'a>(entries: &'a [Entry], shown: &ShownKey) -> Verdict<'a> {
     }
 }
 
-/// Accepts or refuses the key that the machine of `plan` showed; writes it down when new ones are
-/// accepted.
-pub(super) fn check(plan: &Plan, entries: &[Entry], shown: &ShownKey) -> Result<(), TransportError> {
-    let name = plan.known_as();
-    let print = &shown.fingerprint;
-    let at = |entry: &Entry| format!("line {} of `{}`", entry.line, entry.file.display());
-    match judge(entries, shown) {
-        Verdict::Known => Ok(()),
-        Verdict::Unknown if plan.accept_new => add(plan, shown),
-        Verdict::Unknown => Err(plan.fail(
-            format!("the host key of {name} is not known: it shows {} {print}", shown.key_type),
-            Some(hint_for_unknown(plan)),
-        )),
-        Verdict::Changed(entry) => Err(plan.fail(
-            format!(
-                "the host key of {name} is not the one in {}: it shows {} {print}, known is {}",
-                at(entry),
-                shown.key_type,
-                if entry.key_type == shown.key_type { "another one".to_owned() } else { format!("one of type {}", entry.key_type) },
-            ),
-            Some(format!(
-                "if the machine was set up anew, remove the line: `ssh-keygen -R '{name}' -f {}`; if not, someone may \
-                 be in between",
-                entry.file.display()
-            )),
-        )),
-        Verdict::Revoked(entry) => Err(plan.fail(
-            format!("the host key of {name}, {print}, is revoked in {}", at(entry)),
-            Some("give the machine a new host key".to_owned()),
-        )),
-        Verdict::OnlyAuthority(entry) => Err(plan.fail(
-            format!(
-                "{name} is known by a certificate authority only ({}), which is not supported; it shows {} {print}",
-                at(entry),
-                shown.key_type
-            ),
-            Some(format!("add its own key to a file of known hosts; {}", show_command(plan))),
-        )),
-    }
-}
-
-fn hint_for_unknown(plan: &Plan) -> String {
-    let file = match (&plan.target.known_hosts, plan.known_hosts.first()) {
-        (super::KnownHosts::File(_), Some(file)) => format!(" -o UserKnownHostsFile={}", file.display()),
-        _ => String::new(),
-    };
-    format!(
-        "{}; if it is the same, log in once with `ssh{file} -p {} {}@{}`, or set `known_hosts: accept-new`",
-        show_command(plan),
-        plan.port,
-        plan.user,
-        plan.host
-    )
-}
-
-/// How to see the key by another way.
-fn show_command(plan: &Plan) -> String {
-    let through = match &plan.way {
-        Way::Jump(jump) => format!("ssh {} ", hop_uri(jump.rsplit(',').next().unwrap_or(jump).trim())),
-        Way::Direct | Way::Command(_) => String::new(),
-    };
-    format!("see it with `{through}ssh-keyscan -p {} {} | ssh-keygen -lf -`", plan.port, plan.host)
-}
-
-/// Appends the key to the first file, which is made when missing.
-fn add(plan: &Plan, shown: &ShownKey) -> Result<(), TransportError> {
-    let fail =
-        |what: &str| plan.fail(format!("the new host key {} can't be kept: {what}", shown.fingerprint), None);
-    let file = plan.known_hosts.first().ok_or_else(|| fail("the SSH configuration names no file for it"))?;
-    let written = || -> std::io::Result<()> {
-        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        }
-        let ends_in_line =
-            fs::read(file).map_or(true, |bytes| bytes.last().is_none_or(|last| *last == b'\n'));
-        let mut open = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(file)?;
-        let start = if ends_in_line { "" } else { "\n" };
-        // One write, so that two that add at once do not mix their lines.
-        open.write_all(format!("{start}{} {} {}\n", plan.known_as(), shown.key_type, shown.key).as_bytes())
-    };
-    written().map_err(|error| fail(&format!("`{}`: {error}", file.display())))
-}
-
-/// The key that a session negotiated.
-pub(super) fn shown_key(session: &ssh2::Session) -> Option<ShownKey> {
-    let (blob, _) = session.host_key()?;
-    let length = usize::try_from(u32::from_be_bytes(blob.get(..4)?.try_into().ok()?)).ok()?;
-    Some(ShownKey {
-        key_type: String::from_utf8_lossy(blob.get(4..4 + length)?).into_owned(),
-        key: base64::encode(blob),
-        fingerprint: base64::fingerprint(session.host_key_hash(ssh2::HashType::Sha256)?),
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::config::tests::{planned, target};
-    use super::super::{KnownHosts, SshTarget};
     use super::*;
 
     fn verdict(text: &str, key_type: &str, key: &str) -> String {
@@ -335,45 +236,5 @@ mod tests {
             assert!(order.starts_with(first), "{text}: {order}");
             assert_eq!(order.split(',').count(), 4);
         }
-    }
-
-    #[test]
-    fn a_new_key_goes_to_a_private_file() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("new/known_hosts");
-        let given = SshTarget { known_hosts: KnownHosts::AcceptNew, port: Some(2201), ..target("panda") };
-        let plan = planned(&given, &format!("userknownhostsfile {}\n", file.display()));
-        let shown =
-            ShownKey { key_type: "ssh-ed25519".into(), key: "K".into(), fingerprint: "SHA256:x".into() };
-        check(&plan, &[], &shown).unwrap();
-        assert_eq!(fs::read_to_string(&file).unwrap(), "[panda]:2201 ssh-ed25519 K\n");
-        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-        fs::write(&file, "no newline").unwrap();
-        check(&plan, &[], &shown).unwrap();
-        assert_eq!(fs::read_to_string(&file).unwrap(), "no newline\n[panda]:2201 ssh-ed25519 K\n");
-    }
-
-    #[test]
-    fn the_hint_shows_the_command() {
-        let given = SshTarget { port: Some(2201), user: Some("bench".into()), ..target("127.0.0.1") };
-        let shown =
-            ShownKey { key_type: "ssh-ed25519".into(), key: "K".into(), fingerprint: "SHA256:x".into() };
-        let error = check(&planned(&given, ""), &[], &shown).unwrap_err();
-        assert_eq!(
-            error.message,
-            "`panda`: the host key of [127.0.0.1]:2201 is not known: it shows ssh-ed25519 SHA256:x"
-        );
-        assert_eq!(
-            error.hint.unwrap(),
-            "see it with `ssh-keyscan -p 2201 127.0.0.1 | ssh-keygen -lf -`; if it is the same, log in once with \
-             `ssh -p 2201 bench@127.0.0.1`, or set `known_hosts: accept-new`"
-        );
-        let jumped = SshTarget { jump: Some("u@gate:2204".into()), ..given };
-        let hint = check(&planned(&jumped, ""), &[], &shown).unwrap_err().hint.unwrap();
-        assert!(
-            hint.contains("`ssh ssh://u@gate:2204 ssh-keyscan -p 2201 127.0.0.1 | ssh-keygen -lf -`"),
-            "{hint}"
-        );
     }
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::config::{Plan, Way};
 use super::jump::{self, Carrier};
 use super::wire::{Trouble, Wire};
-use super::{auth, known_hosts};
+use super::{auth, host_key, known_hosts};
 use crate::transports::TransportError;
 
 /// Seconds between two signs of life on a connection where nothing else happens.
@@ -35,8 +35,8 @@ pub(super) fn log_in(plan: &Plan) -> Result<LoggedIn, TransportError> {
     let known = known_hosts::entries(plan, &session)?;
     shake_hands(&mut session, &mut wire, &known, deadline)
         .map_err(|trouble| no_handshake(plan, trouble, carrier.as_ref()))?;
-    let shown = known_hosts::shown_key(&session).ok_or_else(|| plan.fail("it shows no host key", None))?;
-    known_hosts::check(plan, &known, &shown)?;
+    let shown = host_key::shown_key(&session).ok_or_else(|| plan.fail("it shows no host key", None))?;
+    host_key::check(plan, &known, &shown)?;
     auth::authenticate(plan, &session, &mut wire, deadline)?;
     session.set_keepalive(true, KEEP_ALIVE);
     Ok(LoggedIn { session, wire, carrier })

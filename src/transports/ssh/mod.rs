@@ -1,14 +1,15 @@
 //! Scripts and sockets on another machine, over SSH by libssh2. [`SshConnection`] is what the rest of
-//! the program sees; below it a [`pool`] keeps up to a few connections, each owned by one thread
-//! ([`owner`]), since a libssh2 session must never be used by two.
+//! the program sees; below it a `pool` keeps up to a few connections, each owned by one thread
+//! (`owner`), since a libssh2 session must never be used by two.
 //!
-//! How a connection comes to be: [`config`] asks `ssh -G`, [`jump`] or TCP makes the way, [`login`]
-//! checks the host key ([`known_hosts`]) and proves who we are ([`auth`]).
+//! How a connection comes to be: `config` asks `ssh -G`, `jump` or TCP makes the way, `login`
+//! checks the host key (`host_key`, `known_hosts`) and proves who we are (`auth`).
 
 mod auth;
 mod base64;
 mod config;
 mod forward;
+mod host_key;
 mod jump;
 mod known_hosts;
 mod login;

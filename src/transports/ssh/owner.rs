@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 use super::config::Plan;
 use super::login::{KEEP_ALIVE, LoggedIn};
-use super::pool::Slot;
+use super::pool::{Over, Slot};
 use super::shell::{Failure, Shell};
 use super::tunnel::Tunnel;
 use super::wire::{self, ready};
@@ -94,8 +94,10 @@ impl Owner {
     }
 
     /// Serves until nobody needs the connection any more, or it is lost.
-    pub(super) fn serve(mut self) {
+    pub(super) fn serve(mut self, over: Over) {
         let lost = self.turn_until_done().err();
+        // Before anybody hears of it, so that nobody comes back to this connection.
+        drop(over);
         if let Some(reason) = lost {
             let complaints =
                 self.link.carrier.as_ref().map(|carrier| carrier.complaints()).unwrap_or_default();

@@ -155,17 +155,14 @@ impl Lane {
         wake.set_nonblocking(true).map_err(local)?;
         woken.set_nonblocking(true).map_err(local)?;
 
-        let (of_thread, plan_of_thread) = (Over(Arc::clone(&load)), Arc::clone(plan));
-        let work = move || {
-            let _over = of_thread;
-            match login::log_in(&plan_of_thread) {
-                Ok(link) => {
-                    if ready.send(Ok(())).is_ok() {
-                        Owner::new(plan_of_thread, link, queue, woken).serve();
-                    }
+        let (over, plan_of_thread) = (Over(Arc::clone(&load)), Arc::clone(plan));
+        let work = move || match login::log_in(&plan_of_thread) {
+            Ok(link) => {
+                if ready.send(Ok(())).is_ok() {
+                    Owner::new(plan_of_thread, link, queue, woken).serve(over);
                 }
-                Err(error) => drop(ready.send(Err(error))),
             }
+            Err(error) => drop(ready.send(Err(error))),
         };
         std::thread::Builder::new().name(format!("ssh {}", plan.target.name)).spawn(work).map_err(local)?;
         logged_in.await.unwrap_or_else(|_| Err(plan.fail("the SSH connection was given up", None)))?;
@@ -187,8 +184,8 @@ impl Lane {
     }
 }
 
-/// Marks a connection as over when its thread ends, however it does.
-struct Over(Arc<Load>);
+/// Marks a connection as over when dropped, at the latest when its thread ends, however it does.
+pub(super) struct Over(Arc<Load>);
 
 impl Drop for Over {
     fn drop(&mut self) {
