@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::number::{NOTHING, Scale, fixed, place};
+use super::number::{NOTHING, fixed, place};
 use super::view::{Column, MetricTable, Table, distinct};
 use crate::analysis::{ELAPSED, MetricKey, Ratio, Summary};
 use crate::record::{Manifest, PlannedCell, word};
+use crate::units::Scale;
 
 /// The tables in the order of workloads in the file and of metrics in the records. `elapsed` has a table
 /// only where a workload has no other metric; its numbers are in `summary.csv` always.
@@ -33,8 +34,9 @@ pub(super) fn metric_tables(manifest: &Manifest, summaries: &[Summary<'_>]) -> V
 fn metric_table(manifest: &Manifest, summaries: Vec<&Summary<'_>>) -> Option<MetricTable> {
     let first = summaries.first()?;
     let metric = &first.metric;
-    let largest = summaries.iter().filter_map(|one| one.sample).map(|sample| sample.median.abs());
-    let scale = Scale::new(&metric.unit, largest.fold(0.0, f64::max));
+    let medians: Vec<f64> =
+        summaries.iter().filter_map(|one| one.sample).map(|sample| sample.median).collect();
+    let scale = metric.unit.scale(&medians);
     let varying = varying_parameters(&summaries);
     let labels: Vec<_> = summaries.iter().map(|one| column_label(one.cell, &varying)).collect();
     let (columns, hosts) = (distinct(labels.iter()), distinct(summaries.iter().map(|one| &one.cell.host)));

@@ -1,44 +1,6 @@
 //! How a number is written in a table: one scale a table, and no more digits than the measurement carries.
 //! Files for machines keep every digit and don't come here.
 
-use crate::units::Unit;
-
-/// A unit to show values in, e.g. Mbit/s.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Scale {
-    /// How many base units it is.
-    factor: f64,
-    /// Its name; empty for a bare number.
-    pub name: String,
-}
-
-impl Scale {
-    /// The scale for values of `unit` of which `largest` is the largest: that one is written with 1 to 3
-    /// digits before the point, where the unit has a prefix for it.
-    pub fn new(unit: &Unit, largest: f64) -> Self {
-        let scales: &[(f64, &str)] = match unit {
-            Unit::BitPerSecond => {
-                &[(1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")]
-            }
-            Unit::BytePerSecond => {
-                &[(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]
-            }
-            Unit::Byte => &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")],
-            Unit::Second => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")],
-            Unit::Count | Unit::PerSecond | Unit::Percent | Unit::Other(_) => &[(1.0, unit.as_str())],
-        };
-        let fits = |factor: f64| factor <= largest.abs() || (largest == 0.0 && factor == 1.0);
-        let fitting = scales.iter().find(|(factor, _)| fits(*factor)).or(scales.last());
-        let (factor, name) = fitting.copied().unwrap_or((1.0, unit.as_str()));
-        Self { factor, name: name.to_owned() }
-    }
-
-    /// `value`, given in the base unit, in this unit.
-    pub fn apply(&self, value: f64) -> f64 {
-        value / self.factor
-    }
-}
-
 /// How many decimals show `value` with `digits` significant digits; negative where whole digits are to be
 /// rounded.
 fn decimals(value: f64, digits: usize) -> i32 {
@@ -86,27 +48,6 @@ pub(super) const NOTHING: &str = "–";
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_scale_fits_the_largest_value() {
-        for (unit, largest, name, shown) in [
-            (Unit::BitPerSecond, 94.2e6, "Mbit/s", 94.2),
-            (Unit::BitPerSecond, 999.0, "bit/s", 999.0),
-            (Unit::BytePerSecond, 1e9, "GB/s", 1.0),
-            (Unit::BytePerSecond, 0.5, "B/s", 0.5),
-            (Unit::Byte, 20_480.0, "kB", 20.48),
-            (Unit::Second, 90.0, "s", 90.0),
-            (Unit::Second, 0.25e-3, "us", 250.0),
-            (Unit::Second, 0.0, "s", 0.0),
-            (Unit::Second, 0.5e-9, "ns", 0.5),
-            (Unit::Count, 1e9, "count", 1e9),
-            (Unit::Other("fps".into()), 1e-3, "fps", 1e-3),
-        ] {
-            let scale = Scale::new(&unit, largest);
-            assert_eq!(scale.name, name, "{largest} {unit}");
-            assert!((scale.apply(largest) - shown).abs() <= 1e-9 * shown, "{largest} {unit}");
-        }
-    }
 
     #[test]
     fn a_value_ends_at_the_second_digit_of_its_half_width() {

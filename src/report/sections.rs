@@ -3,7 +3,7 @@
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::number::{NOTHING, Scale, significant};
+use super::number::{NOTHING, significant};
 use super::view::{Column, Table};
 use crate::event::{CacheDrop, Status};
 use crate::record::{HostFacts, Record, Run, word};
@@ -64,7 +64,7 @@ pub(super) fn caches(records: &[Record]) -> Option<Table> {
 /// An amount of `/proc/meminfo`, whose kB are 1024 bytes.
 fn kernel_kilobytes(amount: u64) -> String {
     let bytes = amount as f64 * 1024.0;
-    let scale = Scale::new(&Unit::Byte, bytes);
+    let scale = Unit::Byte.scale(&[bytes]);
     format!("{} {}", significant(scale.apply(bytes), 3), scale.name)
 }
 
