@@ -142,6 +142,13 @@ pub struct Captured {
     pub size: u64,
 }
 
+impl Captured {
+    /// Whether only the first part was kept.
+    pub fn is_cut(&self) -> bool {
+        self.size > self.bytes.len() as u64
+    }
+}
+
 /// What is known of a machine: an ordered list of name and value (`kernel`, `cpu`, `memory`, …).
 pub type Facts = indexmap::IndexMap<String, String>;
 

@@ -4,6 +4,7 @@
 use tokio_util::sync::CancellationToken;
 
 use super::service::ServicePlace;
+use super::step::Surroundings;
 use super::{CLEAN_UP_TIMEOUT, Failure, Run, service, step};
 use crate::environments::{Place, Settings, is_fresh_for_each_trial};
 use crate::event::{CacheDrop, Event, Facts, Stage};
@@ -77,7 +78,15 @@ impl CellState {
         let place = self.place.insert(place);
         tell_place(run, cell, place).await;
         let setup = &workload(run, cell).setup;
-        step::run_all(run, setup, place, &self.context, Stage::Setup, None, &run.stop, drops).await
+        let around = Surroundings {
+            run,
+            place,
+            context: &self.context,
+            stage: Stage::Setup,
+            limit: step::default_timeout(run),
+            stop: &run.stop,
+        };
+        step::run_all(setup, &around, drops).await
     }
 
     /// After a trial: what only it was to have is removed.
@@ -104,18 +113,15 @@ impl CellState {
         // Clean-up goes on when the run is stopped; it has a time limit of its own.
         let never = CancellationToken::new();
         let steps = &workload(run, cell).cleanup;
-        let mut drops = Vec::new();
-        let cleaned = step::run_all(
+        let around = Surroundings {
             run,
-            steps,
-            &place,
-            &self.context,
-            Stage::Conclude,
-            Some(CLEAN_UP_TIMEOUT),
-            &never,
-            &mut drops,
-        )
-        .await;
+            place: &place,
+            context: &self.context,
+            stage: Stage::Conclude,
+            limit: CLEAN_UP_TIMEOUT,
+            stop: &never,
+        };
+        let cleaned = step::run_all(steps, &around, &mut Vec::new()).await;
         if let Err(failure) = cleaned {
             run.say(Event::CleanUpFailed {
                 host: cell.host.clone(),

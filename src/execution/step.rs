@@ -15,18 +15,24 @@ use crate::spec::workload::{RunStep, Step, Steps};
 use crate::transports::Transport;
 use crate::transports::job::{self, Ended, Job, Stopped};
 
-/// Runs `steps` one after the other in `place`; the first that fails ends them.
-#[expect(clippy::too_many_arguments, reason = "each is a different thing, and they meet only here")]
+/// What steps run in.
+pub(super) struct Surroundings<'a> {
+    pub run: &'a Run,
+    pub place: &'a Place,
+    pub context: &'a Context,
+    pub stage: Stage,
+    /// The longest time of a command that has none of its own.
+    pub limit: Duration,
+    pub stop: &'a CancellationToken,
+}
+
+/// Runs `steps` one after the other; the first that fails ends them. Cache drops are added to `drops`.
 pub(super) async fn run_all(
-    run: &Run,
     steps: &Steps,
-    place: &Place,
-    context: &Context,
-    stage: Stage,
-    limit: Option<Duration>,
-    stop: &CancellationToken,
+    around: &Surroundings<'_>,
     drops: &mut Vec<CacheDrop>,
 ) -> Result<(), Failure> {
+    let Surroundings { place, stage, stop, .. } = *around;
     for step in &steps.0 {
         if stop.is_cancelled() {
             return Err(Failure::interrupted(stage));
@@ -37,7 +43,7 @@ pub(super) async fn run_all(
                 () = stop.cancelled() => return Err(Failure::interrupted(stage)),
             },
             Step::DropCaches => drops.push(drop_caches(&place.machine, stage).await?),
-            Step::Run(step) => command(run, step, place, context, stage, limit, stop).await?,
+            Step::Run(step) => command(step, around).await?,
         }
     }
     Ok(())
@@ -54,15 +60,8 @@ async fn drop_caches(machine: &Machine, stage: Stage) -> Result<CacheDrop, Failu
     }
 }
 
-async fn command(
-    run: &Run,
-    step: &RunStep,
-    place: &Place,
-    context: &Context,
-    stage: Stage,
-    limit: Option<Duration>,
-    stop: &CancellationToken,
-) -> Result<(), Failure> {
+async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failure> {
+    let Surroundings { run, place, context, stage, limit, stop } = *around;
     let failed = |reason: String| Failure::new(stage, reason);
     let command = context.render(&step.command).map_err(failed)?;
     let (transport, directory): (&dyn Transport, &str) = match step.on.as_deref().map(|on| on.as_str()) {
@@ -71,7 +70,7 @@ async fn command(
         Some("host") => (&*place.machine.transport, "/"),
         Some(host) => (&*run.machine(host)?.transport, "/"),
     };
-    let timeout = step.timeout.map(|time| time.0).or(limit).unwrap_or_else(|| default_timeout(run));
+    let timeout = step.timeout.map_or(limit, |time| time.0);
     let job = job(place, command, directory, step.sudo);
     let ended =
         job::run(transport, &job, Some(timeout), stop).await.map_err(|error| failed(error.message))?;

@@ -8,7 +8,9 @@ use minijinja::context;
 
 use super::cell::{self, CellState};
 use super::service::{self, Started};
+use super::step::Surroundings;
 use super::{Failure, Run, step, timestamp};
+use crate::environments::Place;
 use crate::event::{CacheDrop, Captured, Outcome, Stage, Status};
 use crate::metrics;
 use crate::plan::substitute::Context;
@@ -64,26 +66,30 @@ async fn with_services(
     let context =
         state.context.with("trial", context! { repetition => trial.repetition, name => trial.id() });
     let mut started: Vec<Started<'_>> = Vec::new();
-    let mut result = Ok(Vec::new());
+    let mut failure = None;
     for place in &state.services {
         match service::start(run, cell, place, &context).await {
             Ok(service) => started.push(service),
-            Err((failure, ended)) => {
-                result = Err(failure);
+            Err((reason, ended)) => {
+                failure = Some(reason);
                 gathered.keep_service(&place.name, ended);
                 break;
             }
         }
     }
-    if result.is_ok() {
-        let context = context.with("services", service::addresses(state));
-        result = beside(run, cell, state, &context, &mut started, gathered).await;
-    }
+    let measured = match failure {
+        Some(failure) => Err(failure),
+        None => {
+            let context = context.with("services", service::addresses(state));
+            beside(run, cell, state, &context, &mut started, gathered).await
+        }
+    };
     for service in started {
         let name = service.place.name.clone();
         gathered.keep_service(&name, service.stop().await);
     }
-    result
+    // Only now: a metric may stand in what a service has printed.
+    read(run, cell, &measured?, gathered)
 }
 
 /// What happens while the services run.
@@ -94,36 +100,48 @@ async fn beside(
     context: &Context,
     services: &mut [Started<'_>],
     gathered: &mut Gathered,
-) -> Measured {
+) -> Result<Ended, Failure> {
     let workload = cell::workload(run, cell);
     let Some(place) = &state.place else { return Err(Failure::new(Stage::Host, "the cell has no place")) };
-    let drops = &mut gathered.drops;
-    step::run_all(run, &workload.prepare, place, context, Stage::Prepare, None, &run.stop, drops).await?;
-    let timeout = workload.timeout.as_ref().map_or_else(|| step::default_timeout(run), |time| time.value.0);
+    let limit = step::default_timeout(run);
+    let prepare = Surroundings { run, place, context, stage: Stage::Prepare, limit, stop: &run.stop };
+    step::run_all(&workload.prepare, &prepare, &mut gathered.drops).await?;
+    let timeout = workload.timeout.as_ref().map_or(limit, |time| time.value.0);
     let measured = measure(run, cell, place, context, timeout, services).await;
     if let Ok(ended) = &measured {
         gathered.keep(&ended.stdout, "stdout");
         gathered.keep(&ended.stderr, "stderr");
-        if ended.is_coarse {
-            gathered
-                .warnings
-                .push("elapsed has a resolution of 10 ms: the machine's clock was set meanwhile, or tells no fractions".into());
-        }
     }
-    let drops = &mut gathered.drops;
-    let concluded =
-        step::run_all(run, &workload.conclude, place, context, Stage::Conclude, None, &run.stop, drops).await;
+    let conclude = Surroundings { stage: Stage::Conclude, ..prepare };
+    let concluded = step::run_all(&workload.conclude, &conclude, &mut gathered.drops).await;
     let ended = measured?;
     if let Some(stopped) = ended.stopped {
         let command = context.command(&workload.run).unwrap_or_default();
         return Err(step::ended_early(&command, stopped, timeout, Stage::Run));
     }
-    concluded?;
+    concluded.map(|()| ended)
+}
+
+/// Reads the metrics out of everything that was printed.
+fn read(run: &Run, cell: &Cell, ended: &Ended, gathered: &mut Gathered) -> Measured {
+    let metrics = &cell::workload(run, cell).metrics;
+    let cut = gathered.outputs.iter().find(|(_, output)| output.is_cut());
+    if let Some((name, output)) = cut {
+        let what = format!("{name} has {} bytes, of which {} are kept", output.size, output.bytes.len());
+        if metrics.tool.is_some() || !metrics.extract.is_empty() {
+            return Err(Failure::new(Stage::Metrics, format!("{what}: nothing is read out of a part")));
+        }
+        gathered.warnings.push(what);
+    }
+    if ended.is_coarse {
+        let why = "the machine's clock was set meanwhile, or tells no fractions";
+        gathered.warnings.push(format!("elapsed has a resolution of 10 ms: {why}"));
+    }
     let outputs =
         gathered.outputs.iter().map(|(name, output)| (name.clone(), output.bytes.as_slice())).collect();
-    let read = metrics::read(&workload.metrics, &outputs, ended.exit_code, ended.elapsed_s);
     let stage = if ended.exit_code == 0 { Stage::Metrics } else { Stage::Run };
-    let (measurements, warnings) = read.map_err(|reason| Failure::new(stage, reason))?;
+    let (measurements, warnings) = metrics::read(metrics, &outputs, ended.exit_code, ended.elapsed_s)
+        .map_err(|reason| Failure::new(stage, reason))?;
     gathered.warnings.extend(warnings);
     Ok(measurements)
 }
@@ -132,7 +150,7 @@ async fn beside(
 async fn measure(
     run: &Run,
     cell: &Cell,
-    place: &crate::environments::Place,
+    place: &Place,
     context: &Context,
     timeout: Duration,
     services: &mut [Started<'_>],

@@ -83,7 +83,7 @@ impl RunWriter {
             Ok(KeptOutput {
                 path: path.to_string_lossy().into_owned(),
                 size: captured.size,
-                truncated: captured.size > captured.bytes.len() as u64,
+                truncated: captured.is_cut(),
             })
         };
         outcome.outputs.iter().map(keep).collect()

@@ -187,3 +187,22 @@ fn without_any_host_nothing_is_run_and_the_way_out_is_told() {
         }
     }
 }
+
+#[test]
+fn a_metric_is_read_out_of_a_services_output() {
+    let yaml = with_service("\"echo served 42 requests; exec sleep 617.1\"", "{ log: served }").replace(
+        "run: sleep 1 }",
+        "run: 'true', metrics: { extract: { requests: { regex: 'served (\\d+)', from: services.s.stdout } } } }",
+    );
+    let run = Experiment::new(&yaml).run(&[]);
+    run.assert_ok();
+    assert_eq!(run.records[0]["measurements"][0]["value"], 42.0);
+}
+
+#[test]
+fn an_output_too_large_to_be_kept_whole_is_not_read() {
+    let workload = "workloads: { w: { run: \"echo value=1; head -c 20000000 /dev/zero; echo value=2\", metrics: { extract: \
+                    { value: { regex: 'value=(\\d+)' } } } } }";
+    let run = Experiment::new(&format!("{NATIVE}{workload}")).run(&[]);
+    run.assert_failed("metrics", &["20000016 bytes", "nothing is read out of a part"]);
+}
