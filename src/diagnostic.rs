@@ -120,6 +120,7 @@ pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Stri
     match nearest {
         Some((_, candidate)) => format!("did you mean `{candidate}`?"),
         None if known.is_empty() => "none is declared".into(),
+        None if known.len() == 1 => format!("use `{}`", known[0]),
         None => format!(
             "use one of {}",
             known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")

@@ -6,10 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::compare::{Ratio, baseline_of, paired_ratio};
 use super::descriptive::{Description, describe};
 use super::interval::{Interval, mean_interval, median_interval};
-use crate::event::Status;
 use crate::metrics::Measurement;
-use crate::plan::Phase;
-use crate::record::{PlannedCell, Record, Run};
+use crate::record::{Phase, PlannedCell, Record, Run, Status};
 use crate::units::{Better, Unit};
 
 /// The metric that every trial has.

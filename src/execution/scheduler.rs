@@ -16,7 +16,7 @@ use crate::plan::{Cell, CellName, Trial};
 struct Open<'a> {
     cell: &'a Cell,
     hosts: BTreeSet<String>,
-    left: usize,
+    left: u32,
     state: Option<CellState>,
 }
 
@@ -29,7 +29,7 @@ pub(super) async fn run(run: &Run) {
         .cells
         .iter()
         .map(|cell| {
-            let left = run.plan.trials.iter().filter(|trial| trial.cell == cell.name).count();
+            let left = cell.warmup + cell.repetitions;
             (&cell.name, Open { cell, hosts: cell.hosts(), left, state: None })
         })
         .collect();

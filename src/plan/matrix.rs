@@ -6,12 +6,14 @@ use indexmap::IndexMap;
 
 use super::substitute::Context;
 use super::{Cell, CellName, PlannedService};
-use crate::diagnostic::{Problem, Span, suggest};
+use crate::diagnostic::{Problem, suggest};
 use crate::spec::matrix::{Block, Exclude};
-use crate::spec::{Spec, Text, Workload};
+use crate::spec::{Located, Spec, Text, Workload};
 
 /// The most cells that a plan may have.
 const CELL_LIMIT: usize = 100_000;
+/// The most trials that a plan may have.
+const TRIAL_LIMIT: u64 = 1_000_000;
 const DEFAULT_REPETITIONS: u32 = 10;
 
 /// Every cell in the order of the file, with the place that each came from.
@@ -24,27 +26,37 @@ pub(super) fn cells(spec: &Spec) -> Result<Vec<Cell>, Vec<Problem>> {
     let mut cells: IndexMap<CellName, Cell> = IndexMap::new();
     let mut problems = Vec::new();
     for block in blocks {
-        match block_cells(spec, block, block.span) {
+        match block_cells(spec, block, cells.len()) {
             Err(found) => problems.extend(found),
             Ok(found) => {
-                for cell in found {
-                    if let Some(twice) = cells.insert(cell.name.clone(), cell) {
-                        problems.push(
-                            Problem::at(block.span, format!("cell `{}` is in the matrix twice", twice.name))
-                                .label("this block has it again")
-                                .help("take it out of one block, with `exclude` if need be"),
-                        );
-                    }
+                if let Some(twice) = found.iter().find(|cell| cells.contains_key(&cell.name)) {
+                    problems.push(
+                        Problem::at(block.span, format!("cell `{}` is in the matrix twice", twice.name))
+                            .label("this block has it again")
+                            .help("take it out of one block, with `exclude` if need be"),
+                    );
                 }
+                cells.extend(found.into_iter().map(|cell| (cell.name.clone(), cell)));
             }
         }
+    }
+    let trials: u64 = cells.values().map(|cell| u64::from(cell.repetitions) + u64::from(cell.warmup)).sum();
+    if trials > TRIAL_LIMIT {
+        let written = spec.repetitions.iter().chain(spec.matrix.iter().flat_map(|block| &block.repetitions));
+        let most = written.max_by_key(|count| count.value).map(|count| count.span).unwrap_or_default();
+        problems.push(
+            Problem::at(most, format!("{trials} trials are more than {TRIAL_LIMIT}"))
+                .help("repeat them less often"),
+        );
     }
     if problems.is_empty() { Ok(cells.into_values().collect()) } else { Err(problems) }
 }
 
-fn block_cells(spec: &Spec, block: &Block, span: Span) -> Result<Vec<Cell>, Vec<Problem>> {
+/// The cells of one block; `before` is how many there are already.
+fn block_cells(spec: &Spec, block: &Located<Block>, before: usize) -> Result<Vec<Cell>, Vec<Problem>> {
+    let span = block.span;
     let mut points = Vec::new();
-    let mut count: usize = 0;
+    let mut count = before;
     for workload in axis(block, "workload", spec.workloads.keys()) {
         let axes = axes(spec, block, &spec.workloads[workload.as_str()]);
         count =
@@ -62,7 +74,6 @@ fn block_cells(spec: &Spec, block: &Block, span: Span) -> Result<Vec<Cell>, Vec<
         points.extend(product(workload, &axes));
     }
     let mut used = vec![false; block.exclude.len()];
-    let mut problems = Vec::new();
     let mut cells = Vec::new();
     for point in points {
         let mut excluded = false;
@@ -72,18 +83,17 @@ fn block_cells(spec: &Spec, block: &Block, span: Span) -> Result<Vec<Cell>, Vec<
                     *used |= hit;
                     excluded |= hit;
                 }
-                Err(reason) => problems.push(Problem::at(exclude.span, reason)),
+                Err(reason) => return Err(vec![Problem::at(exclude.span, reason)]),
             }
         }
         if !excluded {
             cells.push(cell(spec, block, &point).map_err(|problem| vec![problem])?);
         }
     }
-    for (exclude, _) in block.exclude.iter().zip(used).filter(|(_, used)| !used) {
-        problems.push(
-            Problem::at(exclude.span, "this exclude takes nothing out").help("correct it or remove it"),
-        );
-    }
+    let unused = block.exclude.iter().zip(used).filter(|(_, used)| !used).map(|(exclude, _)| {
+        Problem::at(exclude.span, "this exclude takes nothing out").help("correct it or remove it")
+    });
+    let mut problems: Vec<Problem> = unused.collect();
     if cells.is_empty() && problems.is_empty() {
         problems.push(
             Problem::at(span, "this block has no cell")
@@ -91,7 +101,6 @@ fn block_cells(spec: &Spec, block: &Block, span: Span) -> Result<Vec<Cell>, Vec<
                 .help("relax an `exclude`"),
         );
     }
-    problems.dedup_by(|a, b| a.span == b.span && a.message == b.message);
     if problems.is_empty() { Ok(cells) } else { Err(problems) }
 }
 
@@ -174,6 +183,7 @@ fn cell(spec: &Spec, block: &Block, point: &Point) -> Result<Cell, Problem> {
         name: CellName::new(&workload, &host, &environment, &parameters),
         repetitions: count(&block.repetitions, &spec.repetitions, DEFAULT_REPETITIONS),
         warmup: count(&block.warmup, &spec.warmup, 0),
+        step_hosts: spec.workloads[workload.as_str()].step_hosts().map(str::to_owned).collect(),
         workload,
         host,
         environment,

@@ -102,6 +102,8 @@ pub struct Cell {
     pub parameters: BTreeMap<String, String>,
     /// Its services, with the host and environment of each.
     pub services: Vec<PlannedService>,
+    /// Other hosts on which a step of its workload runs.
+    pub step_hosts: BTreeSet<String>,
     /// How many measured trials it has.
     pub repetitions: u32,
     /// How many warm-up trials come before them.
@@ -120,12 +122,10 @@ pub struct PlannedService {
 }
 
 impl Cell {
-    /// Every host that is busy while a trial of this cell runs: its own, and those of its services.
+    /// Every host that is busy while a trial of this cell runs: its own, those of its services and its steps.
     pub fn hosts(&self) -> BTreeSet<String> {
-        std::iter::once(&self.host)
-            .chain(self.services.iter().map(|service| &service.host))
-            .cloned()
-            .collect()
+        let services = self.services.iter().map(|service| &service.host);
+        std::iter::once(&self.host).chain(services).chain(&self.step_hosts).cloned().collect()
     }
 }
 

@@ -31,13 +31,14 @@ fn sequence(cell: &Cell) -> Vec<Trial> {
 /// Randomised complete blocks: what drifts over time hits every cell alike.
 fn blocks(cells: &[Cell], seed: u64) -> Vec<Trial> {
     let mut random = Pcg64::seed_from_u64(seed);
-    let last = cells.iter().map(|cell| cell.warmup + cell.repetitions).max().unwrap_or_default();
+    let mut left: Vec<_> = cells.iter().map(|cell| sequence(cell).into_iter()).collect();
     let mut trials = Vec::new();
-    for block in 1..=last {
-        let mut members: Vec<Trial> =
-            cells.iter().filter_map(|cell| sequence(cell).get(block as usize - 1).cloned()).collect();
-        members.shuffle(&mut random);
-        trials.extend(members);
+    loop {
+        let mut block: Vec<Trial> = left.iter_mut().filter_map(Iterator::next).collect();
+        if block.is_empty() {
+            return trials;
+        }
+        block.shuffle(&mut random);
+        trials.extend(block);
     }
-    trials
 }

@@ -95,9 +95,9 @@ fn typed(text: &str) -> Value {
     if let Some(number) = text.parse::<i64>().ok().filter(|number| number.to_string() == text) {
         return Value::from(number);
     }
-    match text.parse::<f64>().ok().filter(|number| number.is_finite() && number.to_string() == text) {
-        Some(number) => Value::from(number),
-        None => Value::from(text),
+    match text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::from) {
+        Some(number) if number.to_string() == text => number,
+        _ => Value::from(text),
     }
 }
 
@@ -107,9 +107,24 @@ mod tests {
 
     #[test]
     fn text_comes_out_as_it_was_written() {
-        for text in
-            ["512", "-3", "0.5", "3.10", "0123", "1e3", "yes", "true", "22:22", "4KiB", "007", "NaN", "inf"]
-        {
+        for text in [
+            "512",
+            "-3",
+            "0.5",
+            "3.10",
+            "0123",
+            "1e3",
+            "yes",
+            "true",
+            "22:22",
+            "4KiB",
+            "007",
+            "NaN",
+            "inf",
+            "-0",
+            "1.0",
+            "1000000000000000000000",
+        ] {
             let context = Context::default().with("value", typed(text));
             assert_eq!(context.render("{{ value }}"), Ok(text.to_owned()));
         }

@@ -11,9 +11,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{CacheDrop, Outcome, Stage, Status};
-use crate::metrics::Measurement;
-use crate::plan::{Cell, Phase};
+use crate::event::Outcome;
+use crate::plan::Cell;
+
+// Parts of a record; the reading half knows them from here alone.
+pub use crate::event::{CacheDrop, Stage, Status};
+pub use crate::metrics::Measurement;
+pub use crate::plan::Phase;
 
 pub use error::RecordError;
 pub use files::write_file;

@@ -100,6 +100,7 @@ impl RunWriter {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::fs;
 
     use super::*;
@@ -137,6 +138,7 @@ mod tests {
             environment: "native".into(),
             parameters: BTreeMap::new(),
             services: Vec::new(),
+            step_hosts: BTreeSet::new(),
             repetitions: 1,
             warmup: 0,
         }

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
 use crate::analysis::{Interval, Summary};
-use crate::metrics::Measurement;
-use crate::record::{Record, Run, word};
+use crate::record::{Measurement, Record, Run, word};
 
 const SAMPLES: &str =
     "trial cell workload host environment repetition attempt phase status metric value unit";

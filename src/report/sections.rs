@@ -5,8 +5,7 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::number::{NOTHING, significant};
 use super::view::{Column, Table};
-use crate::event::{CacheDrop, Status};
-use crate::record::{HostFacts, Record, Run, word};
+use crate::record::{CacheDrop, HostFacts, Record, Run, Status, word};
 use crate::units::Unit;
 
 /// Every attempt that is not ok, those with the same stage and reason in one row.

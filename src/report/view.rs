@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{estimates, sections};
 use crate::analysis::Summary;
-use crate::event::Status;
-use crate::plan::Phase;
-use crate::record::Run;
+use crate::record::{Phase, Run, Status};
 
 /// A whole report.
 #[derive(Debug, Clone, PartialEq, Serialize)]

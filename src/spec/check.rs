@@ -9,29 +9,31 @@ use indexmap::IndexMap;
 use super::environment;
 use super::template::{self, Names};
 use super::{Environment, Host, Spec, Text};
-use crate::diagnostic::{Problem, Problems, Sources, suggest};
+use crate::diagnostic::{Problem, Problems, Sources, Span, suggest};
 
 /// The environment that needs no declaration.
 pub const NATIVE: &str = "native";
 /// The host that needs no declaration.
 pub const LOCALHOST: &str = "localhost";
 
-/// Adds what every experiment has without saying so, then checks every rule.
+/// Adds what every experiment has without saying so, then checks every rule. `found` are the mistakes that
+/// other stages have found.
 ///
 /// # Errors
-/// Every mistake found.
-pub fn check(mut spec: Spec, sources: &Sources) -> Result<Spec, Problems> {
+/// Every mistake, in the order of the file.
+pub fn check(mut spec: Spec, sources: &Sources, found: Vec<Problem>) -> Result<Spec, Problems> {
     add_defaults(&mut spec);
-    let mut problems = Vec::new();
+    let mut problems = found;
     if spec.workloads.is_empty() {
         problems.push(
-            Problem::of_file("the experiment has no workload")
+            Problem::at(Span::default(), "the experiment has no workload")
+                .label("`workloads:` is missing, or empty")
                 .help("add `workloads: { nap: { run: sleep 0.1 } }`"),
         );
     }
-    names(&spec.hosts, "host", &mut problems);
-    names(&spec.environments, "environment", &mut problems);
-    names(&spec.workloads, "workload", &mut problems);
+    names(&spec.hosts, "a host", &mut problems);
+    names(&spec.environments, "an environment", &mut problems);
+    names(&spec.workloads, "a workload", &mut problems);
     for (name, host) in &spec.hosts {
         check_host(name, host, &mut problems);
     }
@@ -42,6 +44,7 @@ pub fn check(mut spec: Spec, sources: &Sources) -> Result<Spec, Problems> {
         workload::check(&spec, name, declared, sources, &mut problems);
     }
     matrix::check(&spec, sources, &mut problems);
+    problems.sort_by_key(|problem| problem.span.map(|span| (span.file, span.offset)));
     if problems.is_empty() { Ok(spec) } else { Err(Problems { problems, sources: sources.clone() }) }
 }
 
@@ -69,7 +72,7 @@ fn unwritten(name: &str) -> Text {
 fn names<V>(section: &IndexMap<Text, V>, kind: &str, problems: &mut Vec<Problem>) {
     for name in section.keys().filter(|name| !is_name(name)) {
         problems.push(
-            Problem::at(name.span, format!("`{}` can't be the name of a {kind}", name.value))
+            Problem::at(name.span, format!("`{}` can't be the name of {kind}", name.value))
                 .help("use letters, digits, `-`, `_` and `.`, and start with a letter or digit"),
         );
     }

@@ -116,14 +116,23 @@ enum OneOrMany<T> {
     One(T),
     /// A plain number or boolean: its text must come from the source, to be kept as it was written.
     Plain,
-    Many(Vec<Located<T>>),
+    Many(Vec<Located<OneOrMany<T>>>),
 }
 
 impl<T: DeserializeOwned> Located<OneOrMany<T>> {
     fn into_values<E: de::Error>(self) -> Result<Vec<Located<T>>, E> {
         let span = self.span;
         Ok(match self.value {
-            OneOrMany::Many(list) => list,
+            OneOrMany::Many(list) => {
+                let mut values = Vec::new();
+                for item in list {
+                    if matches!(item.value, OneOrMany::Many(_)) {
+                        return Err(E::custom("a list stands in a list"));
+                    }
+                    values.extend(item.into_values()?);
+                }
+                values
+            }
             OneOrMany::One(value) => vec![Located { value, span }],
             OneOrMany::Plain => {
                 let text = CURRENT

@@ -1,9 +1,9 @@
 //! Several files into one [`Spec`]: `include`, and the declarations of `--hosts`. The files are asked for
 //! one after the other, so that reading them stays outside.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use super::{Spec, parse};
+use super::{FILE_LIMIT, Spec, parse};
 use crate::diagnostic::{Problem, Problems, Sources, Span};
 
 /// What a file is for.
@@ -55,10 +55,20 @@ impl<'a> Reader<'a> {
     /// Reads one file and what it includes; `at` is where it was asked for.
     fn file(&mut self, path: &Path, at: Option<Span>, including: &mut Vec<PathBuf>) -> Option<Spec> {
         let text = match (self.read)(path) {
+            Ok(text) if text.len() > FILE_LIMIT => {
+                let message = format!("`{}` is larger than {} MiB", path.display(), FILE_LIMIT >> 20);
+                self.problems.push(Problem::of_file(message).help("split it, and `include` the parts"));
+                return None;
+            }
             Ok(text) => text,
             Err(reason) => {
                 let message = format!("can't read `{}`: {reason}", path.display());
-                self.problems.push(at.map_or(Problem::of_file(&message), |span| Problem::at(span, &message)));
+                self.problems.push(match at {
+                    None => Problem::of_file(message),
+                    Some(span) => {
+                        Problem::at(span, message).help("write a path that starts at the folder of this file")
+                    }
+                });
                 return None;
             }
         };
@@ -69,7 +79,7 @@ impl<'a> Reader<'a> {
         let mut included = Spec::default();
         for name in std::mem::take(&mut spec.include.values) {
             let target = self.sources.directory(name.span).join(&name.value);
-            if including.contains(&target) {
+            if including.iter().any(|file| same_file(file, &target)) {
                 let problem =
                     Problem::at(name.span, "an include loop").label("this file is included by itself");
                 self.problems.push(problem.help("remove one of the includes"));
@@ -103,6 +113,20 @@ impl<'a> Reader<'a> {
         absorb!(environments);
         absorb!(workloads);
     }
+}
+
+/// Whether two paths name one file, as far as they tell: `parts/../x.yaml` is `x.yaml`.
+fn same_file(one: &Path, other: &Path) -> bool {
+    let plain = |path: &Path| {
+        path.components().fold(PathBuf::new(), |plain, part| match part {
+            Component::CurDir => plain,
+            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
+                plain.parent().map(Path::to_owned).unwrap_or_default()
+            }
+            part => plain.join(part),
+        })
+    };
+    plain(one) == plain(other)
 }
 
 /// `own` declarations over `included` ones, in whose place they stand.

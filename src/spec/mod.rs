@@ -26,6 +26,9 @@ pub use merge::{Fragment, Reader};
 pub use time::TimeSpan;
 pub use workload::Workload;
 
+/// The largest file that is read, in bytes.
+pub const FILE_LIMIT: usize = 1 << 20;
+
 /// A whole experiment.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]

@@ -2,6 +2,7 @@
 //! stands. Rendering is the business of `plan::substitute`.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use minijinja::{Environment, UndefinedBehavior};
 
@@ -54,7 +55,13 @@ impl Names {
         let environment = environment();
         match environment.template_from_str(text) {
             Ok(template) => self.unknown(template.undeclared_variables(true), text.span, sources),
-            Err(error) => vec![syntax(&error, text.span)],
+            Err(error) => {
+                let span = error.range().map_or(text.span, |range| part(text, range, sources));
+                vec![
+                    Problem::at(span, format!("bad template: {}", told(&error)))
+                        .help("write `{{ name }}`, or `{% raw %}` for braces that stand for themselves"),
+                ]
+            }
         }
     }
 
@@ -62,7 +69,10 @@ impl Names {
     pub fn check_expression(&self, text: &str, span: Span, sources: &Sources) -> Vec<Problem> {
         match environment().compile_expression(text) {
             Ok(expression) => self.unknown(expression.undeclared_variables(true), span, sources),
-            Err(error) => vec![syntax(&error, span)],
+            Err(error) => vec![
+                Problem::at(span, format!("bad expression: {}", told(&error)))
+                    .help("compare with `==`, `!=` or `<`; join with `and`, `or`, `not`"),
+            ],
         }
     }
 
@@ -80,15 +90,29 @@ impl Names {
     }
 }
 
-fn syntax(error: &minijinja::Error, span: Span) -> Problem {
-    let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
-    Problem::at(span, format!("bad template: {detail}"))
-        .help("write `{{ name }}`, or `{% raw %}` for braces that stand for themselves")
+fn told(error: &minijinja::Error) -> String {
+    error.detail().map_or_else(|| error.kind().to_string(), str::to_owned)
 }
 
-/// The place of `name` inside the value at `span`, or the whole of it.
+/// The place of a `range` of `text`, where the source has the text as it stands; else the whole of it.
+fn part(text: &Text, range: Range<usize>, sources: &Sources) -> Span {
+    match sources.text(text.span).find(text.as_str()) {
+        Some(start) if !range.is_empty() => {
+            Span { file: text.span.file, offset: text.span.offset + start + range.start, length: range.len() }
+        }
+        _ => text.span,
+    }
+}
+
+/// The place of `name` inside the value at `span`, in braces rather than outside; or the whole of it.
 fn within(span: Span, name: &str, sources: &Sources) -> Span {
-    match sources.text(span).find(name) {
+    let written = sources.text(span);
+    let is_in_braces = |start: &usize| {
+        let before = &written[..*start];
+        before.rfind("{{").max(before.rfind("{%")) > before.rfind("}}").max(before.rfind("%}"))
+    };
+    let mut starts = written.match_indices(name).map(|(start, _)| start);
+    match starts.find(is_in_braces).or_else(|| written.find(name)) {
         Some(start) => Span { file: span.file, offset: span.offset + start, length: name.len() },
         None => span,
     }

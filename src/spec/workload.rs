@@ -39,6 +39,19 @@ pub struct Workload {
     pub timeout: Option<Located<TimeSpan>>,
 }
 
+impl Workload {
+    /// The hosts that a step names with `on`.
+    pub fn step_hosts(&self) -> impl Iterator<Item = &str> {
+        let steps = [&self.setup, &self.prepare, &self.conclude, &self.cleanup];
+        steps.into_iter().flat_map(|steps| &steps.0).filter_map(|step| match &step.value {
+            Step::Run(RunStep { on: Some(on), .. }) if !["host", "environment"].contains(&on.as_str()) => {
+                Some(on.as_str())
+            }
+            _ => None,
+        })
+    }
+}
+
 /// A command: text for `sh`, which may be made of quoted arguments.
 #[derive(Debug, Clone, Default)]
 pub struct Command {
@@ -123,6 +136,8 @@ struct StepFields {
     sudo: Option<bool>,
     timeout: Option<TimeSpan>,
     sleep: Option<TimeSpan>,
+    /// Known only to say how it is written.
+    drop_caches: Option<serde::de::IgnoredAny>,
 }
 
 string_or_map!(Step, StepFields, "a command line, `drop_caches`, or a map with `run` or `sleep`");
@@ -140,10 +155,13 @@ impl Step {
 
     fn from_fields(fields: StepFields) -> Result<Self, String> {
         match fields {
-            StepFields { run: Some(command), sleep: None, on, sudo, timeout } => {
+            StepFields { drop_caches: Some(_), .. } => {
+                Err("`drop_caches` has no settings: write it alone, as `prepare: [drop_caches]`".into())
+            }
+            StepFields { run: Some(command), sleep: None, on, sudo, timeout, .. } => {
                 Ok(Step::Run(RunStep { command, on, sudo: sudo.unwrap_or(false), timeout }))
             }
-            StepFields { run: None, on: None, sudo: None, timeout: None, sleep: Some(time) } => {
+            StepFields { run: None, on: None, sudo: None, timeout: None, sleep: Some(time), .. } => {
                 Ok(Step::Sleep(time))
             }
             StepFields { run: None, sleep: None, .. } => Err("a step needs `run` or `sleep`".into()),

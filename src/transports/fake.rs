@@ -1,7 +1,7 @@
 //! A place that answers as it was told, for tests of everything above transports. It understands the
 //! wrapper of [`super::job`]: commands take their time on tokio's clock and end when they are stopped.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -24,54 +24,40 @@ pub struct Reply {
 
 type Answer = dyn Fn(&str) -> Reply + Send + Sync;
 
-/// Answers each command by a function, and remembers all of them in order.
+/// Answers each script by a function: a command of the experiment as it was written, a script of our own
+/// (which only prepares or looks) whole.
 #[derive(Clone)]
-pub struct Fake {
-    answer: Arc<Answer>,
-    commands: Arc<Mutex<Vec<String>>>,
-}
+pub struct Fake(Arc<Answer>);
 
 impl Fake {
-    /// A place where `answer` says what a command does. Scripts of our own, which only prepare or look,
-    /// are asked for too, and should get the default reply.
+    /// A place where `answer` says what a command does. It is asked when the command starts.
     pub fn new(answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
-        Fake { answer: Arc::new(answer), commands: Arc::default() }
-    }
-
-    /// Every command that was run under the wrapper, in the order of their starts.
-    pub fn commands(&self) -> Vec<String> {
-        self.commands.lock().map(|commands| commands.clone()).unwrap_or_default()
+        Fake(Arc::new(answer))
     }
 }
 
 #[async_trait]
 impl Transport for Fake {
     async fn run(&self, script: &str, stop: &CancellationToken) -> Result<Output, TransportError> {
-        let done = |stdout: String| {
-            Ok(Output { stdout: stdout.into_bytes(), stderr: Vec::new(), exit: Exit::Code(0) })
-        };
         let Some(id) = between(script, "RUNNER_JOB=:", ":") else {
             let marker = between(script, "echo ", ";").unwrap_or_default();
-            let reply = (self.answer)(script);
-            return done(format!("{marker}\n{}{marker} {}\n", reply.stdout, reply.exit_code));
+            let Reply { stdout, stderr, exit_code, .. } = (self.0)(script);
+            let stdout = format!("{marker}\n{stdout}{marker} {exit_code}\n").into_bytes();
+            return Ok(Output { stdout, stderr: stderr.into_bytes(), exit: Exit::Code(0) });
         };
         let command =
             between(script, " sh -c '", "' >\"$d/stdout\"").unwrap_or_default().replace(r"'\''", "'");
-        if let Ok(mut commands) = self.commands.lock() {
-            commands.push(command.clone());
-        }
-        let reply = (self.answer)(&command);
+        let Reply { stdout, stderr, exit_code, takes } = (self.0)(&command);
         let start = tokio::time::Instant::now();
         let exit_code = tokio::select! {
-            () = tokio::time::sleep(reply.takes) => reply.exit_code,
+            () = tokio::time::sleep(takes) => exit_code,
             () = stop.cancelled() => 143,
         };
         let seconds = start.elapsed().as_secs_f64();
-        let (out, err) = (reply.stdout.len(), reply.stderr.len());
-        done(format!(
-            "{id} ended {exit_code} 0.000 {seconds:.9} 0.00 {seconds} {out} {err}\n{}{}",
-            reply.stdout, reply.stderr
-        ))
+        let (out, err) = (stdout.len(), stderr.len());
+        let frame =
+            format!("{id} ended {exit_code} 0.000 {seconds:.9} 0.00 {seconds} {out} {err}\n{stdout}{stderr}");
+        Ok(Output { stdout: frame.into_bytes(), stderr: Vec::new(), exit: Exit::Code(0) })
     }
 }
 

@@ -47,12 +47,11 @@ pub fn show_written(written: &Written) {
     }
 }
 
-/// Says what a second interrupt leaves behind.
-pub fn show_left_behind(run: &str) {
+/// Says what a second interrupt leaves behind: containers with this `label` of this `run`.
+pub fn show_left_behind(label: &str, run: &str) {
     tell(&format!(
         "{YELLOW}left at once{PLAIN}: containers may be left on the hosts\n{BOLD}help{PLAIN}: remove them there with \
-         `docker rm -f $(docker ps -aq --filter label={}={run})`",
-        crate::transports::docker::RUN_LABEL
+         `docker rm -f $(docker ps -aq --filter label={label}={run})`"
     ));
 }
 

@@ -4,26 +4,36 @@ use std::fmt;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 
-use crate::diagnostic::{Problem, Problems};
+use crate::diagnostic::{Problem, Problems, Span};
 
 /// All mistakes as text for a terminal of `width` columns.
 pub fn render(problems: &Problems, colours: bool, width: usize) -> String {
     let theme = if colours { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(width).with_context_lines(1);
     let mut text = String::new();
-    for problem in &problems.problems {
+    for problem in problems.problems.iter().take(SHOWN) {
         let drawn = Drawn::new(problem, problems);
         // Writing to a string can't fail.
         let _ = handler.render_report(&mut text, &drawn);
         text.push('\n');
     }
+    if let Some(more) = problems.problems.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        text.push_str(&format!("  and {more} more\n"));
+    }
     text
 }
+
+/// How many mistakes are drawn; nobody reads more at once.
+const SHOWN: usize = 20;
+/// Lines longer than this many bytes are not drawn.
+const LINE_LIMIT: usize = 2000;
 
 #[derive(Debug)]
 struct Drawn<'a> {
     problem: &'a Problem,
     source: Option<NamedSource<String>>,
+    /// Where it is, when its line can't be drawn.
+    place: String,
 }
 
 impl<'a> Drawn<'a> {
@@ -31,13 +41,29 @@ impl<'a> Drawn<'a> {
         let source = problem.span.and_then(|span| problems.sources.get(span.file));
         let source =
             source.map(|source| NamedSource::new(source.path.display().to_string(), source.text.to_string()));
-        Drawn { problem, source }
+        match (problem.span, source) {
+            (Some(span), Some(source)) if has_long_line(source.inner(), span) => {
+                let before = &source.inner()[..span.offset];
+                let line = before.matches('\n').count() + 1;
+                let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+                Drawn { problem, place: format!(" at {}:{line}:{column}", source.name()), source: None }
+            }
+            (_, source) => Drawn { problem, source, place: String::new() },
+        }
     }
+}
+
+/// Whether a line at `span`, or one beside it, is too long to be read.
+fn has_long_line(text: &str, span: Span) -> bool {
+    let (before, after) = text.split_at(span.offset.min(text.len()));
+    let own = before.rsplit('\n').next().map_or(0, str::len) + after.split('\n').next().map_or(0, str::len);
+    let beside = before.rsplit('\n').nth(1).into_iter().chain(after.split('\n').nth(1));
+    own > LINE_LIMIT || beside.into_iter().any(|line| line.len() > LINE_LIMIT)
 }
 
 impl fmt::Display for Drawn<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problem.message)
+        write!(f, "{}{}", self.problem.message, self.place)
     }
 }
 
@@ -53,7 +79,7 @@ impl Diagnostic for Drawn<'_> {
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let span = self.problem.span?;
+        let span = self.problem.span.filter(|_| self.source.is_some())?;
         let label = LabeledSpan::new(Some(self.problem.label.clone()), span.offset, span.length);
         Some(Box::new(std::iter::once(label)))
     }

@@ -1,7 +1,18 @@
-//! Tests that need no machine but this one.
+//! Every test that needs no other machine, as one binary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests touch the disk")]
 
+mod architecture;
+mod cli;
+mod end_to_end;
+mod failures;
+mod language;
 mod metrics;
+mod pipeline;
+mod plan;
+mod problems;
 mod report;
+mod services;
+mod unusual;
+mod world;

@@ -1,8 +1,8 @@
 //! The experiment file and what the command line changes of it, as a checked spec and its plan.
 
-use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
+use std::{fs, io};
 
 use sha2::{Digest, Sha256};
 
@@ -25,11 +25,6 @@ pub(super) struct Experiment {
 
 /// Reads and checks everything that can be checked without a machine.
 pub(super) fn read(arguments: &RunArguments) -> Result<Experiment, Problems> {
-    let text = |path: &Path| match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => Err("it is not a file".to_owned()),
-        Ok(_) => fs::read_to_string(path).map_err(|error| error.to_string()),
-        Err(error) => Err(error.to_string()),
-    };
     let mut files = vec![(Fragment::Experiment, arguments.file.as_path())];
     files.extend(arguments.hosts.as_deref().map(|path| (Fragment::Hosts, path)));
     let (mut spec, sources) = Reader::new(&text).read(&files)?;
@@ -37,7 +32,8 @@ pub(super) fn read(arguments: &RunArguments) -> Result<Experiment, Problems> {
         spec.set_repetitions(repetitions);
     }
     spec.seed = arguments.seed.or(spec.seed);
-    let spec = check(spec, &sources)?;
+    let found = metrics::check(&spec);
+    let spec = spec::check(spec, &sources, found)?;
     let digest = Sha256::digest(spec.to_yaml()).iter().map(|byte| format!("{byte:02x}")).collect();
     let spec = Spec { seed: Some(spec.seed.unwrap_or_else(|| random() % 1_000_000)), ..spec };
     let plan = Plan::new(&spec, &sources)?;
@@ -45,17 +41,24 @@ pub(super) fn read(arguments: &RunArguments) -> Result<Experiment, Problems> {
     Ok(Experiment { spec, sources, plan, yaml, digest })
 }
 
-/// Both stages' rules, so that all mistakes come at once.
-fn check(spec: Spec, sources: &Sources) -> Result<Spec, Problems> {
-    let of_metrics = metrics::check(&spec, sources);
-    match (spec::check(spec, sources), of_metrics) {
-        (Ok(spec), Ok(())) => Ok(spec),
-        (Ok(_), Err(problems)) | (Err(problems), Ok(())) => Err(problems),
-        (Err(mut problems), Err(more)) => {
-            problems.problems.extend(more.problems);
-            Err(problems)
-        }
+/// The text of a file, or why there is none.
+fn text(path: &Path) -> Result<String, String> {
+    let told = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
+        _ => error.to_string(),
+    };
+    let metadata = fs::metadata(path).map_err(told)?;
+    if !metadata.is_file() {
+        return Err("it is not a file".into());
     }
+    if metadata.len() > spec::FILE_LIMIT as u64 {
+        return Err(format!("it is larger than {} MiB", spec::FILE_LIMIT >> 20));
+    }
+    String::from_utf8(fs::read(path).map_err(told)?).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        format!("line {} is not UTF-8 text", 1 + valid.iter().filter(|&&byte| byte == b'\n').count())
+    })
 }
 
 /// A number that is different in each process: std seeds its hash maps from the kernel's randomness.

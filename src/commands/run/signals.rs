@@ -4,6 +4,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::EXIT_INTERRUPTED;
+use crate::transports::docker::RUN_LABEL;
 use crate::ui;
 
 /// Cancels `stop` at the first signal; a second ends the program and says what run `run` may leave.
@@ -18,7 +19,7 @@ pub(super) fn cancel_on_interrupt(stop: CancellationToken, run: String) {
                 _ = hangup.recv() => {}
             }
             if stop.is_cancelled() {
-                ui::show_left_behind(&run);
+                ui::show_left_behind(RUN_LABEL, &run);
                 std::process::exit(EXIT_INTERRUPTED.into());
             }
             stop.cancel();

@@ -1,5 +1,7 @@
 //! Rules on the matrix and the baseline: axes that exist, values that are declared.
 
+use std::collections::HashSet;
+
 use super::super::matrix::{Block, Exclude};
 use super::super::{List, Spec, Text};
 use super::{must_exist, point_names};
@@ -50,13 +52,12 @@ fn check_block(spec: &Spec, block: &Block, sources: &Sources, problems: &mut Vec
             );
         }
         check_axis(spec, axis, values, &parameters, problems);
-        for (index, value) in values.iter().enumerate() {
-            if values[..index].contains(value) {
-                problems.push(
-                    Problem::at(value.span, format!("`{}` is written twice", value.value))
-                        .help("remove one of them"),
-                );
-            }
+        let mut once = HashSet::new();
+        if let Some(twice) = values.iter().find(|value| !once.insert(value.as_str())) {
+            problems.push(
+                Problem::at(twice.span, format!("`{}` is written twice", twice.value))
+                    .help("remove one of them"),
+            );
         }
     }
     for exclude in &block.exclude {
@@ -74,9 +75,11 @@ fn check_block(spec: &Spec, block: &Block, sources: &Sources, problems: &mut Vec
     }
 }
 
-/// The parameters of the workloads that a block names, or of all.
+/// The parameters of the workloads that a block names; of all, when it names none or one that is unknown.
 fn parameters<'a>(spec: &'a Spec, block: &Block) -> Vec<&'a str> {
     let named = block.axes.iter().find(|(axis, _)| axis.as_str() == "workload");
+    let named =
+        named.filter(|(_, list)| list.values.iter().all(|name| spec.workloads.contains_key(name.as_str())));
     spec.workloads
         .iter()
         .filter(|(name, _)| named.is_none_or(|(_, list)| list.values.contains(name)))

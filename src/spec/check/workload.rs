@@ -27,6 +27,13 @@ pub(super) fn check(
     sources: &Sources,
     problems: &mut Vec<Problem>,
 ) {
+    for name in workload.parameters.keys().chain(workload.services.keys()).filter(|name| !is_identifier(name))
+    {
+        problems.push(
+            Problem::at(name.span, format!("`{}` can't be named in a template", name.value))
+                .help("use letters, digits and `_`, and start with a letter"),
+        );
+    }
     for parameter in workload.parameters.keys() {
         if RESERVED.contains(&parameter.as_str()) {
             problems.push(
@@ -56,6 +63,11 @@ pub(super) fn check(
         check_steps(spec, steps, names, sources, problems);
     }
     unused_parameters(spec, name, workload, problems);
+}
+
+fn is_identifier(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 fn check_command(command: &Command, names: &Names, sources: &Sources, problems: &mut Vec<Problem>) {
@@ -121,7 +133,7 @@ fn check_service(
 /// A parameter that no template of the workload or of an environment names changes nothing.
 fn unused_parameters(spec: &Spec, name: &Text, workload: &Workload, problems: &mut Vec<Problem>) {
     let used = serde_json::to_string(&(workload, &spec.environments)).unwrap_or_default();
-    for parameter in workload.parameters.keys() {
+    for parameter in workload.parameters.keys().filter(|name| !RESERVED.contains(&name.as_str())) {
         let word = regex::Regex::new(&format!(r"\{{[{{%][^}}]*\b{}\b", regex::escape(parameter)));
         if word.is_ok_and(|word| !word.is_match(&used)) {
             problems.push(

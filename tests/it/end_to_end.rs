@@ -1,0 +1,154 @@
+//! Both halves together: an experiment runs on fake machines, its events become records on a disk, and a
+//! report is made from these alone.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use runner::event::{Event, Status};
+use runner::record::{FORMAT_VERSION, Manifest, PlannedCell, RunWriter, read_run};
+use runner::transports::fake::Reply;
+
+use crate::world::{Happened, World, fails, forever, ok, takes};
+
+const YAML: &str = "
+hosts: { pi4: { local: {} }, pi5: { local: {} }, rack: { local: {} } }
+environments: { native: {}, shared: { workdir: /mnt/nfs } }
+workloads:
+  disk:
+    prepare: drop_caches
+    run: dd if=bench.dat of=/dev/null
+    metrics: { tool: dd }
+  network:
+    services: { server: { host: rack, run: serve, ready: { port: '{{ port }}' } } }
+    run: send
+    metrics: { extract: { rate: { regex: 'sent (\\d+)', unit: Mbit/s, better: higher } } }
+matrix: [{ host: [pi4, pi5] }]
+repetitions: 6
+warmup: 1
+seed: 3
+report: { baseline: { environment: native } }
+";
+
+/// The disk of pi5 in `shared` fails; everything else works, and `shared` has half the rate.
+fn answer(host: &str, command: &str) -> Reply {
+    match command {
+        "serve" => Reply { stdout: "listening\n".into(), ..forever() },
+        "send" => Reply { stdout: "sent 940\n".into(), ..takes(10) },
+        _ if host == "pi5" => fails(1, "dd: error reading 'bench.dat': Input/output error\n"),
+        _ => Reply {
+            stderr: "1024+0 records in\n1024+0 records out\n1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.0 s, 537 MB/s\n".into(),
+            ..takes(2)
+        },
+    }
+}
+
+fn manifest(happened: &Happened) -> Manifest {
+    let cell = |cell: &runner::plan::Cell| PlannedCell {
+        cell: cell.name.to_string(),
+        workload: cell.workload.clone(),
+        host: cell.host.clone(),
+        environment: cell.environment.clone(),
+        parameters: cell.parameters.clone(),
+        repetitions: cell.repetitions,
+    };
+    let baseline = &happened.spec.report.baseline;
+    Manifest {
+        format: FORMAT_VERSION,
+        id: "test".into(),
+        runner: "0.0.0".into(),
+        title: "Two boards".into(),
+        experiment: "boards".into(),
+        file: "boards.yaml".into(),
+        digest: "00".into(),
+        commit: None,
+        seed: happened.plan.seed,
+        order: happened.spec.order.as_str().into(),
+        started: "2026-11-30T11:45:12Z".into(),
+        ended: None,
+        interrupted: false,
+        cells: happened.plan.cells.iter().map(cell).collect(),
+        baseline: baseline.iter().map(|(axis, value)| (axis.value.clone(), value.value.clone())).collect(),
+        counts: BTreeMap::new(),
+    }
+}
+
+/// Writes what happened as `runner run` does; returns where it lies.
+fn write(happened: &Happened, results: &Path) -> PathBuf {
+    let mut writer = RunWriter::create(results, manifest(happened), &happened.spec.to_yaml()).unwrap();
+    for (_, event) in &happened.events {
+        match event {
+            Event::FactsFound { host, facts } => writer.write_host(host, facts).unwrap(),
+            Event::TrialFinished(outcome) => {
+                let cell = happened.plan.cell(&outcome.trial.cell).unwrap();
+                writer.write_outcome(outcome, cell).unwrap();
+            }
+            _ => {}
+        }
+    }
+    writer.finish("2026-11-30T11:46:12Z", false).unwrap().path().to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_measured_is_what_is_reported() {
+    let happened = World::new(answer).run(YAML).await;
+    let results = tempfile::tempdir().unwrap();
+    let directory = write(&happened, results.path());
+
+    let run = read_run(&directory).unwrap();
+    assert_eq!(run.records.len(), happened.plan.trials.len());
+    assert_eq!(run.manifest.counts, [("failed".to_owned(), 12), ("ok".to_owned(), 36)].into());
+    for record in &run.records {
+        let is_bad = record.cell.starts_with("disk/pi5");
+        assert_eq!(record.status == Status::Ok, !is_bad, "{}", record.trial);
+        assert_eq!(record.measurements.is_empty(), is_bad, "{}: a failure is never a value", record.trial);
+        let drops = if record.workload == "disk" { 1 } else { 0 };
+        assert_eq!(record.caches.len(), drops);
+        for output in &record.outputs {
+            assert_eq!(fs::metadata(directory.join(&output.path)).unwrap().len(), output.size);
+        }
+    }
+    let service = directory.join("output/network/pi4/native/1/services/server/stdout");
+    assert_eq!(fs::read(service).unwrap(), b"listening\n");
+
+    let written = runner::report::write(&directory).unwrap();
+    assert!(written.warnings.is_empty(), "{:?}", written.warnings);
+    let report = fs::read_to_string(directory.join("report.md")).unwrap();
+    for text in ["Two boards", "Input/output error", "940", "pi4", "shared"] {
+        assert!(report.contains(text), "{text} is missing:\n{report}");
+    }
+    let rows = csv::Reader::from_path(directory.join("summary.csv")).unwrap().into_deserialize();
+    let rows: Vec<BTreeMap<String, String>> = rows.map(|row| row.unwrap()).collect();
+    let find =
+        |cell: &str, metric: &str| rows.iter().find(|row| row["cell"] == cell && row["metric"] == metric);
+    let rate = find("network/pi4/shared", "rate").unwrap();
+    assert_eq!(
+        (rate["median"].as_str(), rate["ok"].as_str(), rate["unit"].as_str()),
+        ("940000000", "6", "bit/s")
+    );
+    let disk = find("disk/pi4/native", "throughput").unwrap();
+    assert_eq!(disk["mean"].parse::<f64>().unwrap(), 536_870_912.0);
+    assert!(
+        find("disk/pi5/native", "throughput").is_none_or(|row| row["median"].is_empty() && row["ok"] == "0")
+    );
+
+    let files = ["report.md", "summary.csv", "samples.csv"];
+    let before = files.map(|file| fs::read(directory.join(file)).unwrap());
+    runner::report::write(&directory).unwrap();
+    assert_eq!(files.map(|file| fs::read(directory.join(file)).unwrap()), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupted_run_has_a_report_of_what_it_measured() {
+    let happened = World::new(|host, command| if command == "remove" { ok() } else { answer(host, command) });
+    let happened = happened.stop_after(205).run(YAML).await;
+    let results = tempfile::tempdir().unwrap();
+    let directory = write(&happened, results.path());
+    let run = read_run(&directory).unwrap();
+    assert!(run.records.len() < happened.plan.trials.len());
+    assert!(run.records.iter().any(|record| record.status == Status::Interrupted));
+    assert!(run.records.iter().any(|record| record.status == Status::Ok));
+    runner::report::write(&directory).unwrap();
+    let report = fs::read_to_string(directory.join("report.md")).unwrap();
+    assert!(report.contains("940") && report.contains("interrupted"), "{report}");
+}

@@ -1,0 +1,226 @@
+//! The whole measuring half on fake machines under paused time: what is run where, in which order, and what
+//! overlaps. What fails is in `failures.rs`, services are in `services.rs`.
+
+use runner::event::{Event, Status};
+use runner::plan::Phase;
+
+use crate::world::{World, ok, prints, takes};
+
+#[tokio::test(start_paused = true)]
+async fn each_step_of_a_cell_has_its_place() {
+    let yaml = "
+hosts: { pi: { local: {} }, spare: { local: {} } }
+workloads:
+  copy:
+    parameters: { size: 4KiB }
+    setup: ['make {{ size }}', { run: 'note {{ host.name }}', on: spare }]
+    prepare: before {{ trial.repetition }}
+    run: [copy, two words, '{{ workload }}']
+    conclude: [{ sleep: 2s }, 'after {{ trial.name }}']
+    cleanup: remove
+matrix: [{ host: pi }]
+repetitions: 2
+warmup: 1
+order: sequential
+";
+    let happened = World::new(|_, command| if command.starts_with("copy") { takes(5) } else { ok() });
+    let happened = happened.run(yaml).await;
+    assert_eq!(
+        happened.commands,
+        [
+            (0, "pi make 4KiB"),
+            (0, "spare note pi"),
+            (0, "pi before 1"),
+            (0, "pi copy 'two words' copy"),
+            (7, "pi after copy/pi/native/size=4KiB#warmup-1"),
+            (7, "pi before 1"),
+            (7, "pi copy 'two words' copy"),
+            (14, "pi after copy/pi/native/size=4KiB#1"),
+            (14, "pi before 2"),
+            (14, "pi copy 'two words' copy"),
+            (21, "pi after copy/pi/native/size=4KiB#2"),
+            (21, "pi remove"),
+        ]
+        .map(|(second, command)| (second, command.to_owned()))
+    );
+    let outcomes = happened.outcomes();
+    let phases: Vec<_> =
+        outcomes.iter().map(|outcome| (outcome.trial.phase, outcome.trial.repetition)).collect();
+    assert_eq!(phases, [(Phase::Warmup, 1), (Phase::Measure, 1), (Phase::Measure, 2)]);
+    for outcome in outcomes {
+        assert_eq!((outcome.status, outcome.stage, &outcome.reason), (Status::Ok, None, &None));
+        let [elapsed] = &outcome.measurements[..] else { panic!("{:?}", outcome.measurements) };
+        assert_eq!((elapsed.name.as_str(), elapsed.value), ("elapsed", 5.0), "the command alone");
+        assert_eq!(outcome.elapsed_s, 7.0, "everything round it too");
+    }
+    let left = happened.looks.iter().filter(|look| look.contains("rm -rf '/var/tmp/runner-test-")).count();
+    assert_eq!(left, 1, "the cell's directory is removed once");
+}
+
+const TWO_HOSTS: &str = "
+hosts: { a: { local: {} }, b: { local: {} } }
+workloads: { nap: { setup: prepare-cell, run: nap } }
+repetitions: 3
+";
+
+#[tokio::test(start_paused = true)]
+async fn trials_of_disjoint_hosts_run_side_by_side() {
+    let world = World::new(|host, command| match (host, command) {
+        ("a", "nap") => takes(10),
+        (_, "nap") => takes(4),
+        _ => ok(),
+    });
+    let spans = world.run(TWO_HOSTS).await.spans();
+    let of = |host: &str| -> Vec<_> {
+        spans
+            .iter()
+            .filter(|(_, hosts, ..)| hosts == &[host])
+            .map(|(.., start, end)| (*start, *end))
+            .collect()
+    };
+    assert_eq!(of("a"), [(0, 10), (10, 20), (20, 30)], "no host waits for another");
+    assert_eq!(of("b"), [(0, 4), (4, 8), (8, 12)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn trials_that_share_a_host_never_overlap() {
+    let yaml = "
+hosts: { a: { local: {} }, b: { local: {} }, c: { local: {} }, server: { local: {} } }
+workloads:
+  network:
+    services: { server: { host: server, run: serve, ready: { port: '{{ port }}' } } }
+    run: send
+  disk: { run: write }
+matrix:
+  - { workload: network, host: [a, b] }
+  - { workload: disk, host: [a, b, c] }
+repetitions: 4
+";
+    for seed in 0..8 {
+        let world = World::new(|_, command| match command {
+            "serve" => crate::world::forever(),
+            "send" => takes(3),
+            _ => takes(2),
+        });
+        let happened = world.run(&format!("{yaml}seed: {seed}\n")).await;
+        let spans = happened.spans();
+        assert!(happened.outcomes().iter().all(|outcome| outcome.status == Status::Ok));
+        assert_eq!(spans.len(), 20);
+        let mut side_by_side = 0;
+        for (index, (one, hosts, start, end)) in spans.iter().enumerate() {
+            for (other, others, from, to) in &spans[index + 1..] {
+                let overlaps = start < to && from < end;
+                let shares = hosts.iter().any(|host| others.contains(host));
+                assert!(!(overlaps && shares), "{one} and {other} of {seed}");
+                side_by_side += usize::from(overlaps);
+            }
+        }
+        assert!(side_by_side >= 4, "the disk of `c` is busy while the network is");
+        let order = |host: &str| -> Vec<_> {
+            let planned = happened
+                .plan
+                .trials
+                .iter()
+                .filter(|trial| happened.plan.cell(&trial.cell).unwrap().hosts().contains(host));
+            planned.map(|trial| trial.id()).collect()
+        };
+        for host in ["a", "b", "c", "server"] {
+            let started: Vec<_> = spans
+                .iter()
+                .filter(|(_, hosts, ..)| hosts.iter().any(|used| used == host))
+                .map(|(id, ..)| id.clone())
+                .collect();
+            assert_eq!(started, order(host), "the order of the plan on {host}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_is_told_busy_and_free() {
+    let happened = World::new(|_, _| takes(1)).run(TWO_HOSTS).await;
+    let mut busy: Vec<String> = Vec::new();
+    for (_, event) in &happened.events {
+        match event {
+            Event::TrialStarted { hosts, .. } => {
+                assert!(hosts.iter().all(|host| !busy.contains(host)));
+                busy.extend(hosts.iter().cloned());
+            }
+            Event::HostsFree { hosts } => busy.retain(|host| !hosts.contains(host)),
+            _ => {}
+        }
+    }
+    assert!(busy.is_empty(), "{busy:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn ctrl_c_interrupts_what_runs_and_cleans_up() {
+    let yaml = "
+workloads: { long: { run: long, cleanup: remove }, other: { run: other, cleanup: remove } }
+repetitions: 3
+order: sequential
+";
+    let happened = World::new(|_, command| if command == "remove" { takes(2) } else { takes(10) });
+    let happened = happened.stop_after(15).run(yaml).await;
+    let seen: Vec<_> =
+        happened.outcomes().iter().map(|outcome| (outcome.trial.id(), outcome.status)).collect();
+    assert_eq!(
+        seen,
+        [
+            ("long/localhost/native#1".to_owned(), Status::Ok),
+            ("long/localhost/native#2".to_owned(), Status::Interrupted)
+        ],
+        "no further trial is started"
+    );
+    let interrupted = happened.outcomes()[1];
+    assert!(interrupted.measurements.is_empty());
+    assert_eq!(interrupted.reason.as_deref(), Some("the run was interrupted"));
+    let commands = ["localhost long", "localhost long", "localhost remove"];
+    assert_eq!(happened.commands(), commands, "cleanup is still done, and only for what was begun");
+    assert!(happened.looks.iter().any(|look| look.contains("rm -rf '/var/tmp/runner-test-")));
+    assert_eq!(happened.failed_clean_ups(), []);
+    assert_eq!(happened.spans()[1].3, 15, "at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn values_are_read_out_of_what_was_printed() {
+    let yaml = "
+workloads:
+  rate:
+    services: { server: { run: serve, ready: { log: ready } } }
+    run: measure
+    metrics:
+      extract:
+        sent: { regex: 'sent (\\S+)', unit: Mbit/s, better: higher }
+        errors: { regex: '(\\d+) errors', from: stderr, unit: count, better: lower }
+        received: { regex: 'received (?<value>\\S+)', from: services.server.stdout, unit: Mbit/s }
+repetitions: 1
+";
+    let happened = World::new(|_, command| match command {
+        "serve" => runner::transports::fake::Reply {
+            stdout: "ready\nreceived 2.25\n".into(),
+            ..crate::world::forever()
+        },
+        _ => runner::transports::fake::Reply { stderr: "0 errors\n".into(), ..prints("sent 2.5\n") },
+    });
+    let happened = happened.run(yaml).await;
+    let outcome = happened.outcome();
+    assert_eq!(outcome.reason, None);
+    let values: Vec<_> = outcome
+        .measurements
+        .iter()
+        .map(|measurement| (measurement.name.as_str(), measurement.value, measurement.unit.as_str()))
+        .collect();
+    assert_eq!(
+        values,
+        [
+            ("sent", 2.5e6, "bit/s"),
+            ("errors", 0.0, "count"),
+            ("received", 2.25e6, "bit/s"),
+            ("elapsed", 0.0, "s")
+        ]
+    );
+    assert_eq!(
+        outcome.outputs.keys().collect::<Vec<_>>(),
+        ["services/server/stderr", "services/server/stdout", "stderr", "stdout"]
+    );
+}
