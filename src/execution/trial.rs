@@ -10,7 +10,6 @@ use super::cell::{self, CellState};
 use super::service::{self, Started};
 use super::step::Surroundings;
 use super::{Failure, Run, step, timestamp};
-use crate::environments::Place;
 use crate::event::{CacheDrop, Captured, Outcome, Stage, Status};
 use crate::metrics;
 use crate::plan::substitute::Context;
@@ -107,18 +106,10 @@ async fn beside(
     let prepare = Surroundings { run, place, context, stage: Stage::Prepare, limit, stop: &run.stop };
     step::run_all(&workload.prepare, &prepare, &mut gathered.drops).await?;
     let timeout = workload.timeout.as_ref().map_or(limit, |time| time.value.0);
-    let measured = measure(run, cell, place, context, timeout, services).await;
-    if let Ok(ended) = &measured {
-        gathered.keep(&ended.stdout, "stdout");
-        gathered.keep(&ended.stderr, "stderr");
-    }
+    let measured = measure(run, cell, &prepare, timeout, services, gathered).await;
     let conclude = Surroundings { stage: Stage::Conclude, ..prepare };
     let concluded = step::run_all(&workload.conclude, &conclude, &mut gathered.drops).await;
     let ended = measured?;
-    if let Some(stopped) = ended.stopped {
-        let command = context.command(&workload.run).unwrap_or_default();
-        return Err(step::ended_early(&command, stopped, timeout, Stage::Run));
-    }
     concluded.map(|()| ended)
 }
 
@@ -146,30 +137,41 @@ fn read(run: &Run, cell: &Cell, ended: &Ended, gathered: &mut Gathered) -> Measu
     Ok(measurements)
 }
 
-/// Runs the measured command. A service that dies meanwhile ends it.
+/// Runs the measured command. A service that dies meanwhile ends it. What it printed is kept, however it
+/// ended.
 async fn measure(
     run: &Run,
     cell: &Cell,
-    place: &Place,
-    context: &Context,
+    around: &Surroundings<'_>,
     timeout: Duration,
     services: &mut [Started<'_>],
+    gathered: &mut Gathered,
 ) -> Result<Ended, Failure> {
     let failed = |reason: String| Failure::new(Stage::Run, reason);
+    let Surroundings { place, context, .. } = *around;
     let command = context.command(&cell::workload(run, cell).run).map_err(failed)?;
     let job = step::job(place, command, &place.directory, false);
     let stop = run.stop.child_token();
     let mut running = std::pin::pin!(job::run(&*place.transport, &job, Some(timeout), &stop));
-    let ended = tokio::select! {
-        ended = &mut running => ended,
+    let (ended, death) = tokio::select! {
+        ended = &mut running => (ended, None),
         failure = service::death(services) => {
             stop.cancel();
-            // Whatever the command makes of it, the trial failed with its service.
-            let _ = running.await;
-            return Err(failure);
+            (running.await, Some(failure))
         }
     };
-    ended.map_err(|error| failed(error.with_hint()))
+    if let Ok(ended) = &ended {
+        gathered.keep(&ended.stdout, "stdout");
+        gathered.keep(&ended.stderr, "stderr");
+    }
+    if let Some(death) = death {
+        return Err(death);
+    }
+    let ended = ended.map_err(|error| failed(error.with_hint()))?;
+    match ended.stopped {
+        Some(stopped) => Err(step::ended_early(&job.command, stopped, timeout, Stage::Run)),
+        None => Ok(ended),
+    }
 }
 
 impl Gathered {

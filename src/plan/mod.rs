@@ -148,8 +148,8 @@ impl Plan {
     pub fn new(spec: &Spec, sources: &Sources) -> Result<Plan, Problems> {
         let cells =
             matrix::cells(spec).map_err(|problems| Problems { problems, sources: sources.clone() })?;
-        let seed = spec.seed.unwrap_or_default();
-        let trials = order::trials(&cells, spec.order, seed);
+        let seed = spec.seed.as_ref().map_or(0, |seed| seed.value);
+        let trials = order::trials(&cells, spec.order(), seed);
         Ok(Plan { cells, trials, seed })
     }
 

@@ -57,15 +57,11 @@ fn add_defaults(spec: &mut Spec) {
             sudo: None,
             labels: IndexMap::new(),
         };
-        spec.hosts.insert(unwritten(LOCALHOST), local);
+        spec.hosts.insert(Text::unwritten(LOCALHOST.to_owned()), local);
     }
     if !spec.environments.contains_key(NATIVE) {
-        spec.environments.shift_insert(0, unwritten(NATIVE), Environment::default());
+        spec.environments.shift_insert(0, Text::unwritten(NATIVE.to_owned()), Environment::default());
     }
-}
-
-fn unwritten(name: &str) -> Text {
-    Text { value: name.to_owned(), ..Text::default() }
 }
 
 /// Names become parts of paths and of cell names.

@@ -88,16 +88,12 @@ impl Ssh {
         let port =
             port.map(str::parse::<u16>).transpose().map_err(|_| "the port is not a number below 65536")?;
         Ok(Ssh(SshFields {
-            address: unlocated(address.to_owned()),
-            user: user.map(|user| unlocated(user.to_owned())),
-            port: port.map(unlocated),
+            address: Located::unwritten(address.to_owned()),
+            user: user.map(|user| Located::unwritten(user.to_owned())),
+            port: port.map(Located::unwritten),
             ..SshFields::default()
         }))
     }
-}
-
-fn unlocated<T: Default>(value: T) -> Located<T> {
-    Located { value, ..Located::default() }
 }
 
 #[cfg(test)]

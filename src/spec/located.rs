@@ -41,6 +41,13 @@ pub struct Located<T> {
 /// Text, with its place. Scalars such as `no`, `3.10` or `22:22` keep the text they were written with.
 pub type Text = Located<String>;
 
+impl<T> Located<T> {
+    /// A value that stands in no file.
+    pub fn unwritten(value: T) -> Self {
+        Located { value, span: Span::default() }
+    }
+}
+
 impl<T> Deref for Located<T> {
     type Target = T;
     fn deref(&self) -> &T {

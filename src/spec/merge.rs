@@ -20,13 +20,15 @@ pub struct Reader<'a> {
     /// Every file that was read.
     pub sources: Sources,
     read: &'a dyn Fn(&Path) -> Result<String, String>,
+    /// Files that an include has brought in already: their declarations are there.
+    included: Vec<PathBuf>,
     problems: Vec<Problem>,
 }
 
 impl<'a> Reader<'a> {
     /// A reader; `read` gives a file's text, or why it can't be read.
     pub fn new(read: &'a dyn Fn(&Path) -> Result<String, String>) -> Self {
-        Reader { sources: Sources::default(), read, problems: Vec::new() }
+        Reader { sources: Sources::default(), read, included: Vec::new(), problems: Vec::new() }
     }
 
     /// Reads the experiment and its includes, then what replaces parts of it.
@@ -40,6 +42,7 @@ impl<'a> Reader<'a> {
             match fragment {
                 Fragment::Experiment => spec = read,
                 Fragment::Hosts => {
+                    self.has_only(&read, &["hosts", "environments"], "a file given with `--hosts`");
                     spec.hosts.extend(read.hosts);
                     spec.environments.extend(read.environments);
                 }
@@ -83,12 +86,39 @@ impl<'a> Reader<'a> {
                 let problem =
                     Problem::at(name.span, "an include loop").label("this file is included by itself");
                 self.problems.push(problem.help("remove one of the includes"));
+            } else if self.included.iter().any(|file| same_file(file, &target)) {
+                continue;
             } else if let Some(other) = self.file(&target, Some(name.span), including) {
+                self.has_only(&other, &["hosts", "environments", "workloads"], "an included file");
                 self.absorb(&mut included, other);
+                self.included.push(target);
             }
         }
         including.pop();
         Some(over(included, spec))
+    }
+
+    /// What the last file declares beyond `allowed` would be lost without a word.
+    fn has_only(&mut self, spec: &Spec, allowed: &[&str], what: &str) {
+        let has = [
+            ("workloads", spec.workloads.keys().next().map(|name| name.span)),
+            ("title", spec.title.as_ref().map(|title| title.span)),
+            ("matrix", spec.matrix.first().map(|block| block.span)),
+            ("repetitions", spec.repetitions.as_ref().map(|count| count.span)),
+            ("warmup", spec.warmup.as_ref().map(|count| count.span)),
+            ("order", spec.order.as_ref().map(|order| order.span)),
+            ("seed", spec.seed.as_ref().map(|seed| seed.span)),
+            ("timeout", spec.timeout.as_ref().map(|time| time.span)),
+            ("report", spec.report.baseline.keys().next().map(|axis| axis.span)),
+        ];
+        for (key, span) in has.into_iter().filter(|(key, _)| !allowed.contains(key)) {
+            let Some(span) = span else { continue };
+            let allowed = allowed.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+            self.problems.push(
+                Problem::at(span, format!("`{key}` has no effect in {what}"))
+                    .help(format!("move it to the experiment; only {allowed} are taken from here")),
+            );
+        }
     }
 
     /// Adds a second include to a first; a name in both is a mistake.

@@ -54,11 +54,10 @@ pub struct Spec {
     pub repetitions: Option<Located<u32>>,
     /// Warm-up trials of each cell, kept and marked, left out of estimates; 0 by default.
     pub warmup: Option<Located<u32>>,
-    /// The order of the trials.
-    #[serde(default)]
-    pub order: Order,
+    /// The order of the trials; `blocks` by default.
+    pub order: Option<Located<Order>>,
     /// The seed of the order; a new one for each run by default, kept in its results.
-    pub seed: Option<u64>,
+    pub seed: Option<Located<u64>>,
     /// The longest time of a measured command that has no timeout of its own; 1 h by default.
     pub timeout: Option<Located<TimeSpan>>,
     /// How the results are shown.
@@ -67,9 +66,14 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// The order of the trials, `blocks` unless the file says otherwise.
+    pub fn order(&self) -> Order {
+        self.order.as_ref().map_or_else(Order::default, |order| order.value)
+    }
+
     /// Gives every cell this many measured trials, whatever the file says.
     pub fn set_repetitions(&mut self, repetitions: u32) {
-        self.repetitions = Some(Located { value: repetitions, ..Located::default() });
+        self.repetitions = Some(Located::unwritten(repetitions));
         for block in &mut self.matrix {
             block.value.repetitions = None;
         }

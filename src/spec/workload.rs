@@ -146,10 +146,9 @@ impl Step {
     fn from_text(text: &str) -> Result<Self, String> {
         Ok(match text {
             "drop_caches" => Step::DropCaches,
-            command => Step::Run(RunStep {
-                command: Located { value: command.to_owned(), ..Located::default() },
-                ..RunStep::default()
-            }),
+            command => {
+                Step::Run(RunStep { command: Located::unwritten(command.to_owned()), ..RunStep::default() })
+            }
         })
     }
 

@@ -63,7 +63,7 @@ fn manifest(happened: &Happened) -> Manifest {
         digest: "00".into(),
         commit: None,
         seed: happened.plan.seed,
-        order: happened.spec.order.as_str().into(),
+        order: happened.spec.order().as_str().into(),
         started: "2026-11-30T11:45:12Z".into(),
         ended: None,
         interrupted: false,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use runner::diagnostic::Problems;
 use runner::plan::{Phase, Plan};
-use runner::spec::{self, Fragment, Reader};
+use runner::spec::{self, Fragment, Located, Reader};
 use runner::ui::render_problems;
 
 use crate::world;
@@ -21,7 +21,7 @@ pub fn plan_of(file: &Path, hosts: Option<&Path>) -> Result<Plan, Problems> {
     let (spec, sources) = Reader::new(&read).read(&files)?;
     let found = runner::metrics::check(&spec);
     let mut spec = spec::check(spec, &sources, found)?;
-    spec.seed.get_or_insert(7);
+    spec.seed.get_or_insert(Located::unwritten(7));
     Plan::new(&spec, &sources)
 }
 

@@ -10,7 +10,7 @@ use crate::cli::RunArguments;
 use crate::diagnostic::{Problems, Sources};
 use crate::metrics;
 use crate::plan::Plan;
-use crate::spec::{self, Fragment, Reader, Spec};
+use crate::spec::{self, Fragment, Located, Reader, Spec};
 
 /// What will be run.
 pub(super) struct Experiment {
@@ -31,11 +31,12 @@ pub(super) fn read(arguments: &RunArguments) -> Result<Experiment, Problems> {
     if let Some(repetitions) = arguments.repetitions {
         spec.set_repetitions(repetitions);
     }
-    spec.seed = arguments.seed.or(spec.seed);
+    spec.seed = arguments.seed.map(Located::unwritten).or(spec.seed);
     let found = metrics::check(&spec);
     let spec = spec::check(spec, &sources, found)?;
     let digest = Sha256::digest(spec.to_yaml()).iter().map(|byte| format!("{byte:02x}")).collect();
-    let spec = Spec { seed: Some(spec.seed.unwrap_or_else(|| random() % 1_000_000)), ..spec };
+    let seed = spec.seed.unwrap_or_else(|| Located::unwritten(random() % 1_000_000));
+    let spec = Spec { seed: Some(seed), ..spec };
     let plan = Plan::new(&spec, &sources)?;
     let yaml = spec.to_yaml();
     Ok(Experiment { spec, sources, plan, yaml, digest })

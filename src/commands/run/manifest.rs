@@ -21,7 +21,7 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: String)
         digest: digest.clone(),
         commit: commit(&arguments.file),
         seed: plan.seed,
-        order: spec.order.as_str().into(),
+        order: spec.order().as_str().into(),
         started: timestamp(),
         ended: None,
         interrupted: false,
