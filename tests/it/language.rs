@@ -198,7 +198,21 @@ fn a_hosts_file_replaces_what_has_the_same_name() {
 }
 
 #[test]
-fn one_include_in_two_files_and_mistakes_in_several() {
+fn a_file_that_two_files_include_counts_once() {
+    let files = [
+        ("experiments/x.yaml", "include: [a.yaml, b.yaml, ../experiments/both.yaml]\nworkloads: { nap: { run: sleep 1 } }\n"),
+        ("experiments/a.yaml", "include: both.yaml\nhosts: { a: { ssh: a } }\n"),
+        ("experiments/b.yaml", "include: both.yaml\nhosts: { b: { ssh: b } }\n"),
+        ("experiments/both.yaml", "hosts: { common: { ssh: c } }\n"),
+    ];
+    let (spec, _) = read(&files, None).unwrap();
+    let mut names: Vec<&str> = spec.hosts.keys().map(|name| name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["a", "b", "common"]);
+}
+
+#[test]
+fn mistakes_in_several_included_files_come_at_once() {
     let files = [
         ("experiments/x.yaml", "include: [a.yaml, b.yaml]\nworkloads: { nap: { run: sleep 1 } }\n"),
         ("experiments/a.yaml", "hosts: { a: { shh: a } }\n"),
