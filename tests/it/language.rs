@@ -200,7 +200,10 @@ fn a_hosts_file_replaces_what_has_the_same_name() {
 #[test]
 fn a_file_that_two_files_include_counts_once() {
     let files = [
-        ("experiments/x.yaml", "include: [a.yaml, b.yaml, ../experiments/both.yaml]\nworkloads: { nap: { run: sleep 1 } }\n"),
+        (
+            "experiments/x.yaml",
+            "include: [a.yaml, b.yaml, ../experiments/both.yaml]\nworkloads: { nap: { run: sleep 1 } }\n",
+        ),
         ("experiments/a.yaml", "include: both.yaml\nhosts: { a: { ssh: a } }\n"),
         ("experiments/b.yaml", "include: both.yaml\nhosts: { b: { ssh: b } }\n"),
         ("experiments/both.yaml", "hosts: { common: { ssh: c } }\n"),
