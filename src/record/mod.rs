@@ -188,6 +188,19 @@ pub struct PlannedCell {
     pub repetitions: u32,
 }
 
+impl From<&Cell> for PlannedCell {
+    fn from(cell: &Cell) -> Self {
+        PlannedCell {
+            cell: cell.name.to_string(),
+            workload: cell.workload.clone(),
+            host: cell.host.clone(),
+            environment: cell.environment.clone(),
+            parameters: cell.parameters.clone(),
+            repetitions: cell.repetitions,
+        }
+    }
+}
+
 /// What is known of one machine: `hosts/NAME.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFacts {

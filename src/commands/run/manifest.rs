@@ -25,18 +25,7 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: String)
         started: timestamp(),
         ended: None,
         interrupted: false,
-        cells: plan
-            .cells
-            .iter()
-            .map(|cell| PlannedCell {
-                cell: cell.name.to_string(),
-                workload: cell.workload.clone(),
-                host: cell.host.clone(),
-                environment: cell.environment.clone(),
-                parameters: cell.parameters.clone(),
-                repetitions: cell.repetitions,
-            })
-            .collect(),
+        cells: plan.cells.iter().map(PlannedCell::from).collect(),
         baseline: spec
             .report
             .baseline
