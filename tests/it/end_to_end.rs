@@ -44,14 +44,6 @@ fn answer(host: &str, command: &str) -> Reply {
 }
 
 fn manifest(happened: &Happened) -> Manifest {
-    let cell = |cell: &runner::plan::Cell| PlannedCell {
-        cell: cell.name.to_string(),
-        workload: cell.workload.clone(),
-        host: cell.host.clone(),
-        environment: cell.environment.clone(),
-        parameters: cell.parameters.clone(),
-        repetitions: cell.repetitions,
-    };
     let baseline = &happened.spec.report.baseline;
     Manifest {
         format: FORMAT_VERSION,
@@ -67,7 +59,7 @@ fn manifest(happened: &Happened) -> Manifest {
         started: "2026-11-30T11:45:12Z".into(),
         ended: None,
         interrupted: false,
-        cells: happened.plan.cells.iter().map(cell).collect(),
+        cells: happened.plan.cells.iter().map(PlannedCell::from).collect(),
         baseline: baseline.iter().map(|(axis, value)| (axis.value.clone(), value.value.clone())).collect(),
         counts: BTreeMap::new(),
     }
