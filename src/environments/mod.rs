@@ -80,7 +80,7 @@ impl Place {
             Some(container) => container.engine().remove_container(&container.id).await,
             None => {
                 let script =
-                    format!("{}\nrm -rf {}", job::sweep_place(&self.id), job::quote(&self.directory));
+                    format!("{}\nrm -rf {}", job::sweep_place(&self.id, false), job::quote(&self.directory));
                 job::query(&*self.transport, &script).await.map(drop)
             }
         }

@@ -12,7 +12,8 @@ use crate::hosts;
 use crate::plan::Cell;
 use crate::plan::substitute::Context;
 use crate::spec::Workload;
-use crate::transports::TransportError;
+use crate::spec::workload::Step;
+use crate::transports::{TransportError, job};
 
 /// What is kept of a cell between its trials.
 pub(super) struct CellState {
@@ -89,13 +90,20 @@ impl CellState {
         step::run_all(setup, &around, drops).await
     }
 
-    /// After a trial: what only it was to have is removed.
-    pub(super) async fn after_trial(&mut self, run: &Run, cell: &Cell) {
-        if self.is_fresh
+    /// After a trial: what only it was to have is removed, and a container that has died, so that the next
+    /// trial gets another. Returns why it died.
+    pub(super) async fn after_trial(&mut self, run: &Run, cell: &Cell, has_failed: bool) -> Option<String> {
+        let container = self.place.as_ref().and_then(|place| place.container.as_ref());
+        let death = match container.filter(|_| has_failed) {
+            Some(container) => container.death().await,
+            None => None,
+        };
+        if (self.is_fresh || death.is_some())
             && let Some(place) = self.place.take()
         {
             self.leave(run, cell, place).await;
         }
+        death
     }
 
     /// Runs `cleanup` and removes what was made. A failure is told and never touches a measurement.
@@ -129,7 +137,21 @@ impl CellState {
                 reason: failure.reason,
             });
         }
+        self.sweep(run, cell, &place.id).await;
         tell(run, &cell.host, &cell.name.to_string(), place.leave().await);
+    }
+
+    /// Ends what the steps of this cell have left outside its place: on the host of a container, on other
+    /// hosts, as root.
+    async fn sweep(&self, run: &Run, cell: &Cell, place: &str) {
+        let workload = workload(run, cell);
+        let steps = [&workload.setup, &workload.prepare, &workload.conclude, &workload.cleanup];
+        let has_sudo = |step: &Step| matches!(step, Step::Run(step) if step.sudo);
+        let as_root = steps.iter().flat_map(|steps| &steps.0).any(|step| has_sudo(step));
+        for machine in cell.step_hosts.iter().chain([&cell.host]).filter_map(|host| run.machine(host).ok()) {
+            let swept = job::query(&*machine.transport, &job::sweep_place(place, as_root)).await;
+            tell(run, &machine.name, &cell.name.to_string(), swept.map(drop));
+        }
     }
 }
 

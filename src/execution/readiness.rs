@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
+use super::step;
 use crate::environments::Place;
 use crate::plan::substitute::Context;
 use crate::spec::TimeSpan;
@@ -63,8 +66,10 @@ impl Sign {
             ),
             Sign::Log(_) => job::printed_so_far(job_id),
             Sign::Command(command) => {
-                let (command, directory) = (job::quote(command), job::quote(&place.directory));
-                format!("cd {directory} && LC_ALL=C sh -c {command} >/dev/null 2>&1 && echo seen; :")
+                // Under the wrapper, so that it ends when nobody waits for it any more.
+                let job = step::job(place, command.clone(), &place.directory);
+                let ended = job::run(&*place.transport, &job, None, &CancellationToken::new()).await;
+                return ended.map(|ended| ended.exit_code == 0).map_err(|error| error.message);
             }
         };
         let printed = job::query(&*place.transport, &script).await.map_err(|error| error.message)?;

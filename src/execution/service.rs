@@ -109,12 +109,14 @@ pub(super) async fn start<'a>(
     let declared = &cell::workload(run, cell).services[place.name.as_str()];
     let context = context.with("port", place.port);
     let command = context.command(&declared.run).map_err(|reason| (failed(reason), None))?;
-    let job = step::job(&place.place, command, &place.place.directory, false);
+    let job = step::job(&place.place, command, &place.place.directory);
     let (transport, stop) = (place.place.transport.clone(), CancellationToken::new());
     let running = {
         let (job, stop) = (job.clone(), stop.clone());
         tokio::spawn(async move { job::run(&*transport, &job, None, &stop).await })
     };
+    // The service goes first, and only then is its sign looked for.
+    tokio::task::yield_now().await;
     let mut started = Started { place, stop, running, ended: None };
     let failure = tokio::select! {
         ready = readiness::wait(&place.place, &job.id, &declared.ready, &context) => match ready {

@@ -11,6 +11,7 @@ use crate::hosts::{self, Machine};
 use crate::metrics::{self, ToolOutput};
 use crate::plan::substitute::Context;
 use crate::spec::TimeSpan;
+use crate::spec::host::Sudo;
 use crate::spec::workload::{RunStep, Step, Steps};
 use crate::transports::Transport;
 use crate::transports::job::{self, Ended, Job, Stopped};
@@ -64,14 +65,22 @@ async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failur
     let Surroundings { run, place, context, stage, limit, stop } = *around;
     let failed = |reason: String| Failure::new(stage, reason);
     let command = context.render(&step.command).map_err(failed)?;
-    let (transport, directory): (&dyn Transport, &str) = match step.on.as_deref().map(|on| on.as_str()) {
-        None | Some("environment") => (&*place.transport, &place.directory),
-        Some("host") if place.container.is_none() => (&*place.transport, &place.directory),
-        Some("host") => (&*place.machine.transport, "/"),
-        Some(host) => (&*run.machine(host)?.transport, "/"),
+    let on = step.on.as_deref().map(|on| on.as_str());
+    let (machine, is_inside) = match on {
+        None | Some("environment") => (&place.machine, true),
+        Some("host") => (&place.machine, place.container.is_none()),
+        Some(host) => (run.machine(host)?, false),
+    };
+    if step.sudo && machine.sudo == Sudo::None && !(is_inside && place.container.is_some()) {
+        return Err(failed(format!("a step wants `sudo`, and `{}` has `sudo: none`", machine.name)));
+    }
+    let (transport, directory): (&dyn Transport, &str) = match is_inside {
+        true => (&*place.transport, &place.directory),
+        false => (&*machine.transport, "/"),
     };
     let timeout = step.timeout.map_or(limit, |time| time.0);
-    let job = job(place, command, directory, step.sudo);
+    // What a step starts and sends to a group of its own stays until the cell ends: it may be meant to.
+    let job = Job { sudo: step.sudo, ends_daemons: false, ..job(place, command, directory) };
     let ended =
         job::run(transport, &job, Some(timeout), stop).await.map_err(|error| failed(error.message))?;
     if let Some(stopped) = ended.stopped {
@@ -89,9 +98,10 @@ pub(super) fn default_timeout(run: &Run) -> Duration {
 }
 
 /// A command of `place`, under the wrapper.
-pub(super) fn job(place: &Place, command: String, directory: &str, sudo: bool) -> Job {
+pub(super) fn job(place: &Place, command: String, directory: &str) -> Job {
     let id = format!("{}-{}", place.id, job::next_number());
-    Job { command, directory: directory.to_owned(), sudo, id, place: place.id.clone() }
+    let directory = directory.to_owned();
+    Job { command, directory, sudo: false, ends_daemons: true, id, place: place.id.clone() }
 }
 
 /// What was printed, as metrics take it.

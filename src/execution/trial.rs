@@ -32,11 +32,14 @@ pub(super) async fn execute(run: &Run, cell: &Cell, state: &mut CellState, trial
         Ok(()) => with_services(run, cell, state, trial, &mut gathered).await,
         Err(failure) => Err(failure),
     };
-    state.after_trial(run, cell).await;
+    let death = state.after_trial(run, cell, result.is_err()).await;
     let (measurements, failure) = match result {
         Ok(measurements) => (measurements, None),
         Err(failure) if run.stop.is_cancelled() => (Vec::new(), Some(Failure::interrupted(failure.stage))),
-        Err(failure) => (Vec::new(), Some(failure)),
+        Err(mut failure) => {
+            failure.reason.extend(death.map(|death| format!("; {death}")));
+            (Vec::new(), Some(failure))
+        }
     };
     Outcome {
         trial: trial.clone(),
@@ -150,7 +153,7 @@ async fn measure(
     let failed = |reason: String| Failure::new(Stage::Run, reason);
     let Surroundings { place, context, .. } = *around;
     let command = context.command(&cell::workload(run, cell).run).map_err(failed)?;
-    let job = step::job(place, command, &place.directory, false);
+    let job = step::job(place, command, &place.directory);
     let stop = run.stop.child_token();
     let mut running = std::pin::pin!(job::run(&*place.transport, &job, Some(timeout), &stop));
     let (ended, death) = tokio::select! {

@@ -34,7 +34,6 @@ pub struct Machine {
     pub sudo: Sudo,
     kind: Kind,
     engine: OnceCell<Engine>,
-    ports: Mutex<BTreeSet<u16>>,
 }
 
 enum Kind {
@@ -62,8 +61,7 @@ pub async fn connect(name: &str, host: &Host, sources: &Sources) -> Result<Machi
 
 impl Machine {
     fn new(name: &str, kind: Kind, transport: Arc<dyn Transport>, peer_address: String, sudo: Sudo) -> Self {
-        let (engine, ports) = (OnceCell::new(), Mutex::default());
-        Machine { name: name.to_owned(), transport, peer_address, sudo, kind, engine, ports }
+        Machine { name: name.to_owned(), transport, peer_address, sudo, kind, engine: OnceCell::new() }
     }
 
     /// A machine that only answers as `fake` was told.
@@ -104,11 +102,13 @@ impl Machine {
     /// # Errors
     /// When the machine can't be asked.
     pub async fn free_port(&self) -> Result<u16, TransportError> {
+        // Of all machines: two of them can be one, or share an engine.
+        static GIVEN: Mutex<BTreeSet<u16>> = Mutex::const_new(BTreeSet::new());
         // Below the range from which the kernel takes ports for outgoing connections.
         const RANGE: std::ops::Range<u16> = 20_000..32_000;
         let printed = job::query(&*self.transport, "cat /proc/net/tcp /proc/net/tcp6 2>/dev/null; :").await?;
         let listening = listening_ports(&String::from_utf8_lossy(&printed));
-        let mut given = self.ports.lock().await;
+        let mut given = GIVEN.lock().await;
         let start = RANGE.start + (std::process::id() as u16 % 1000) * 11;
         let port = (start..RANGE.end)
             .chain(RANGE.start..start)

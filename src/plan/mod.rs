@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::diagnostic::{Problems, Sources};
 use crate::spec::Spec;
@@ -32,13 +33,22 @@ impl CellName {
     }
 }
 
-/// A parameter's value as part of a path: what a path can't hold is written as `%` and its code.
+/// A parameter's value as part of a path: what a path can't hold is written as `%` and its code, and what
+/// is too long for one is cut, with a digest of the whole.
 fn as_path(value: &str) -> String {
+    const LIMIT: usize = 100;
     let escape = |c: char| match c {
         c if c.is_alphanumeric() || "-_.+,:@".contains(c) => c.to_string(),
         c => format!("%{:02X}", c as u32),
     };
-    value.chars().map(escape).collect()
+    let path: String = value.chars().map(escape).collect();
+    if path.len() <= LIMIT {
+        return path;
+    }
+    let digest: String = Sha256::digest(value).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    let end =
+        path.char_indices().map(|(index, _)| index).take_while(|index| *index <= LIMIT).last().unwrap_or(0);
+    format!("{}~{digest}", &path[..end])
 }
 
 impl fmt::Display for CellName {

@@ -141,7 +141,7 @@ pub struct Manifest {
     pub experiment: String,
     /// The command's experiment file, as given.
     pub file: String,
-    /// SHA-256 of `experiment.yaml`, the experiment as run, in hexadecimal.
+    /// SHA-256, in hexadecimal, of `experiment.yaml` without a seed that was only drawn for this run.
     pub digest: String,
     /// The git commit of the experiment file's repository, with `-dirty` if the file was changed since.
     pub commit: Option<String>,

@@ -37,6 +37,7 @@ pub fn check(mut spec: Spec, sources: &Sources, found: Vec<Problem>) -> Result<S
     for (name, host) in &spec.hosts {
         check_host(name, host, &mut problems);
     }
+    twins(&spec.hosts, &mut problems);
     for (name, environment) in &spec.environments {
         check_environment(name, environment, &mut problems);
     }
@@ -92,7 +93,36 @@ fn check_host(name: &Text, host: &Host, problems: &mut Vec<Problem>) {
     }
 }
 
+/// Two names for one machine would measure side by side what must not overlap.
+fn twins(hosts: &IndexMap<Text, Host>, problems: &mut Vec<Problem>) {
+    let way = |host: &Host| {
+        host.ssh.as_ref().map(|ssh| {
+            let text = |text: &Option<Text>| text.as_ref().map(|text| text.value.clone());
+            let port = ssh.0.port.as_ref().map_or(22, |port| port.value);
+            (ssh.0.address.value.clone(), port, text(&ssh.0.jump), text(&ssh.0.config))
+        })
+    };
+    let mut seen: Vec<(&Text, _)> = Vec::new();
+    for (name, host) in hosts.iter().filter(|(_, host)| host.local.is_some() != host.ssh.is_some()) {
+        let way = way(host);
+        if let Some((twin, _)) = seen.iter().find(|(_, other)| *other == way) {
+            problems.push(
+                Problem::at(name.span, format!("`{}` and `{}` are one machine", twin.value, name.value))
+                    .help("keep one of them: trials on one machine must not overlap"),
+            );
+        }
+        seen.push((name, way));
+    }
+}
+
 fn check_environment(name: &Text, environment: &Environment, problems: &mut Vec<Problem>) {
+    let workdir = environment.workdir.as_ref().filter(|workdir| !template::is_template(workdir));
+    if let Some(workdir) = workdir.filter(|workdir| !workdir.starts_with('/')) {
+        problems.push(
+            Problem::at(workdir.span, format!("`{}` is not a whole path", workdir.value))
+                .help("start at `/`; `~` and variables are not replaced here"),
+        );
+    }
     let Some(container) = &environment.container else { return };
     match (&container.image, &container.build) {
         (None, None) => problems.push(

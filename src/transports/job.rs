@@ -11,6 +11,8 @@ use super::{Exit, Output, Transport, TransportError};
 
 /// The most bytes brought back of each output of a job.
 pub const OUTPUT_LIMIT: usize = 16 << 20;
+/// The longest command in bytes: Linux takes 128 KiB as one argument.
+const COMMAND_LIMIT: usize = 120 << 10;
 /// How long a job may go on after TERM, in tenths of a second, before KILL.
 const GRACE_TENTHS: u32 = 50;
 /// How far the wall clock may be from the monotonic one, in seconds, before it is not believed. The
@@ -24,8 +26,11 @@ pub struct Job {
     pub command: String,
     /// Where it runs; must exist.
     pub directory: String,
-    /// Whether it runs as root through `sudo -n`.
+    /// Whether it runs as root, through `sudo -n` where need be.
     pub sudo: bool,
+    /// Whether also those of its processes end with it that went to another group. It always does when it
+    /// is stopped.
+    pub ends_daemons: bool,
     /// Unique in this run; names its files and marks its processes.
     pub id: String,
     /// Marks all processes of its place, to find those that left their group.
@@ -85,6 +90,10 @@ pub async fn run(
     timeout: Option<Duration>,
     stop: &CancellationToken,
 ) -> Result<Ended, TransportError> {
+    if job.command.len() > COMMAND_LIMIT {
+        let message = format!("the command has {} bytes; {COMMAND_LIMIT} is the limit", job.command.len());
+        return Err(TransportError { message, hint: Some("put it into a script on the machine".into()) });
+    }
     let end = stop.child_token();
     let script = script(job);
     let running = transport.run(&script, &end);
@@ -138,9 +147,12 @@ pub fn printed_so_far(id: &str) -> String {
     format!("{FILES}; do cat \"$b/{id}/stdout\" \"$b/{id}/stderr\" 2>/dev/null && break; done; :")
 }
 
-/// A script that ends every process of `place` that is left, whatever group it went to.
-pub fn sweep_place(place: &str) -> String {
-    sweep("RUNNER_PLACE", place)
+/// A script that ends every process of `place` that is left, whatever group it went to; `as_root` also
+/// those of root. The user's own come first: root in a container may not look into them.
+pub fn sweep_place(place: &str, as_root: bool) -> String {
+    let sweep = sweep("RUNNER_PLACE", place);
+    let by_root = format!("[ \"$(id -u)\" = 0 ] || sudo -n sh -c {}; :", quote(&sweep));
+    if as_root { format!("{sweep}\n{by_root}") } else { sweep }
 }
 
 fn sweep(variable: &str, marker: &str) -> String {
@@ -154,20 +166,22 @@ done; :"#
 /// The wrapper. The two forms of `kill` are for shells that want `--` before a group and shells that know
 /// no `--`. Its input is held open as long as the job is wanted; see [`Transport::run`].
 fn script(job: &Job) -> String {
-    let Job { command, directory, sudo, id, place } = job;
+    let Job { command, directory, sudo, ends_daemons, id, place } = job;
     let variables = format!("LC_ALL=C RUNNER_JOB=:{id}: RUNNER_PLACE=:{place}:");
-    let root = if *sudo { "sudo -n" } else { "" };
-    let (start, kill) = match sudo {
-        true => (format!("setsid {root} env {variables}"), "sudo -n kill"),
-        false => (format!("{variables} setsid"), "kill"),
+    // Root needs no sudo, and a container may have none. The shell's own `kill` does it: that of procps
+    // takes `-1234` for `-1`, every process of the machine.
+    let (start, kill, root) = match sudo {
+        true => (format!("setsid $s env {variables}"), r#"$s sh -c "kill \$*" sh"#, "$s"),
+        false => (format!("{variables} setsid"), "kill", ""),
     };
     let (directory, command, sweep) = (quote(directory), quote(command), quote(&sweep("RUNNER_JOB", id)));
     format!(
         r#"{{
 exec 3<&0 </dev/null
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+s=; [ "$(id -u)" = 0 ] || s='sudo -n'
 group() {{ {kill} -s "$1" -- "-$j" 2>/dev/null || {kill} -s "$1" "-$j" 2>/dev/null; }}
-fail() {{ printf '%s failed %s\n' {id} "$1"; exit 0; }}
+fail() {{ [ -n "$d" ] && rm -rf "$d"; printf '%s failed %s\n' {id} "$1"; exit 0; }}
 d=
 {FILES}; do mkdir -m 700 "$b/{id}" 2>/dev/null && d="$b/{id}" && break; done
 [ -n "$d" ] || fail 'no directory for output can be made in /dev/shm, /tmp or /var/tmp'
@@ -175,29 +189,33 @@ command -v setsid >/dev/null || fail 'setsid is missing: install util-linux'
 cd {directory} || fail 'the working directory is gone'
 : >"$d/stdout"; : >"$d/stderr"
 u1=; u2=
-read -r u1 _ </proc/uptime
+date +%s.%N >/dev/null; setsid sh -c :
 t1=$(date +%s.%N)
+read -r u1 _ </proc/uptime
 {start} sh -c {command} >"$d/stdout" 2>"$d/stderr" 3<&- &
 j=$!
+trap '' PIPE
 {{
   while read -r _ <&3; do :; done
   : >"$d/stopped"
   group TERM || {kill} -s TERM "$j"
   i=0
-  while group 0 && [ $i -lt {GRACE_TENTHS} ]; do sleep 0.1; i=$((i+1)); done
+  while grep -qsE "\) [^ZX] [0-9]+ $j " /proc/[0-9]*/stat && [ $i -lt {GRACE_TENTHS} ]; do sleep 0.1; i=$((i+1)); done
   group KILL
 }} >/dev/null 2>&1 &
 w=$!
 exec 3<&-
 wait "$j"; rc=$?
-t2=$(date +%s.%N)
 read -r u2 _ </proc/uptime
-kill "$w" 2>/dev/null
+t2=$(date +%s.%N)
+if [ -e "$d/stopped" ]; then wait "$w"; else kill "$w" 2>/dev/null; fi
 group KILL
-[ -e "$d/stopped" ] && {root} sh -c {sweep}
+if {ends_daemons} || [ -e "$d/stopped" ]; then {root} sh -c {sweep}; fi
+echo room 2>/dev/null >"$d/room" || fail 'the file system of the output is full: what was printed is not whole'
 o=$(wc -c <"$d/stdout"); e=$(wc -c <"$d/stderr")
 printf '%s ended %s %s %s %s %s %s %s\n' {id} "$rc" "$t1" "$t2" "${{u1:--}}" "${{u2:--}}" $o $e
-head -c {OUTPUT_LIMIT} "$d/stdout"; head -c {OUTPUT_LIMIT} "$d/stderr"
+head -c "$((o < {OUTPUT_LIMIT} ? o : {OUTPUT_LIMIT}))" "$d/stdout"
+head -c "$((e < {OUTPUT_LIMIT} ? e : {OUTPUT_LIMIT}))" "$d/stderr"
 rm -rf "$d"
 exit 0
 }}
@@ -336,6 +354,22 @@ mod tests {
             let got = elapsed(wall, steady).map(|(seconds, set)| ((seconds * 1e6).round() / 1e6, set));
             assert_eq!(got, expected, "{wall:?} {steady:?}");
         }
+    }
+
+    #[test]
+    fn as_root_the_shells_own_kill_is_used() {
+        let mut job = Job {
+            command: "true".into(),
+            directory: "/".into(),
+            sudo: true,
+            ends_daemons: false,
+            id: "runner-1-2".into(),
+            place: "runner-1".into(),
+        };
+        // procps takes `kill -s KILL -1234` for every process of the machine.
+        assert!(!script(&job).contains("sudo -n kill") && !script(&job).contains("$s kill"));
+        job.sudo = false;
+        assert!(!script(&job).contains("$s setsid") && !script(&job).contains("setsid $s"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use runner::transports::fake::Reply;
 use crate::world::{Happened, World, fails, forever, ok, takes};
 
 const YAML: &str = "
-hosts: { pi4: { local: {} }, pi5: { local: {} }, rack: { local: {} } }
+hosts: { pi4: { ssh: pi4 }, pi5: { ssh: pi5 }, rack: { ssh: rack } }
 environments: { native: {}, shared: { workdir: /mnt/nfs } }
 workloads:
   disk:

@@ -89,7 +89,7 @@ async fn what_was_printed_is_kept_when_it_can_not_be_read() {
 #[tokio::test(start_paused = true)]
 async fn a_host_that_can_not_be_reached_fails_its_trials_alone() {
     let yaml = "
-hosts: { here: { local: {} }, gone: { local: {} } }
+hosts: { here: { ssh: here }, gone: { ssh: gone } }
 workloads: { nap: { run: nap } }
 repetitions: 2
 ";

@@ -9,7 +9,7 @@ use crate::world::{World, ok, prints, takes};
 #[tokio::test(start_paused = true)]
 async fn each_step_of_a_cell_has_its_place() {
     let yaml = "
-hosts: { pi: { local: {} }, spare: { local: {} } }
+hosts: { pi: { ssh: pi }, spare: { ssh: spare } }
 workloads:
   copy:
     parameters: { size: 4KiB }
@@ -58,7 +58,7 @@ order: sequential
 }
 
 const TWO_HOSTS: &str = "
-hosts: { a: { local: {} }, b: { local: {} } }
+hosts: { a: { ssh: a }, b: { ssh: b } }
 workloads: { nap: { setup: prepare-cell, run: nap } }
 repetitions: 3
 ";
@@ -85,7 +85,7 @@ async fn trials_of_disjoint_hosts_run_side_by_side() {
 #[tokio::test(start_paused = true)]
 async fn trials_that_share_a_host_never_overlap() {
     let yaml = "
-hosts: { a: { local: {} }, b: { local: {} }, c: { local: {} }, server: { local: {} } }
+hosts: { a: { ssh: a }, b: { ssh: b }, c: { ssh: c }, server: { ssh: server } }
 workloads:
   network:
     services: { server: { host: server, run: serve, ready: { port: '{{ port }}' } } }

@@ -9,7 +9,7 @@ use crate::world::{World, fails, forever, is_readiness, ok, prints, takes};
 fn yaml(sign: &str) -> String {
     format!(
         "
-hosts: {{ client: {{ local: {{}} }}, rack: {{ local: {{}} }} }}
+hosts: {{ client: {{ ssh: client }}, rack: {{ ssh: rack }} }}
 workloads:
   network:
     services:
@@ -45,6 +45,8 @@ async fn a_service_is_ready_before_prepare_and_stopped_after_conclude() {
         let outcome = happened.outcome();
         assert_eq!((outcome.status, &outcome.reason), (Status::Ok, &None), "{sign}");
         let commands = happened.commands();
+        assert!(commands[0].starts_with("rack serve"), "{sign}: {commands:?}");
+        let commands: Vec<_> = commands.into_iter().filter(|command| !command.contains("probe")).collect();
         let port = commands[0].rsplit(' ').next().unwrap();
         let send = format!("client send rack {port}");
         let serve = format!("rack serve --port {port}");

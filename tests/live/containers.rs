@@ -81,13 +81,14 @@ fn a_missing_image_and_a_failing_build_fail_the_trial_with_the_engines_words() {
 #[test]
 fn a_network_of_the_run_is_made_and_removed() {
     let workload = "{ services: { s: { run: 'iperf3 -s -1 -p {{ port }}', ready: { port: '{{ port }}' } } }, \
-                    run: 'iperf3 -c {{ services.s.address }} -p {{ services.s.port }} -n 1M --json', metrics: { tool: iperf3 } }";
+                    run: 'iperf3 -c {{ services.s.address }} -p {{ services.s.port }} -t 1 --json', metrics: { tool: iperf3 } }";
     let run = Experiment::new(&on("here", &bench(", network: runner-test-net"), workload)).run(&[]);
     run.assert_ok();
-    let networks = std::process::Command::new("docker")
-        .args(["network", "ls", "-q", "-f", "name=runner-test-net"])
-        .output();
-    assert!(networks.unwrap().stdout.is_empty(), "the network is left");
+    assert_eq!(
+        lab::docker(&["network", "ls", "-q", "-f", "name=runner-test-net"]),
+        "",
+        "the network is left"
+    );
 }
 
 #[test]
@@ -95,9 +96,28 @@ fn a_service_in_a_container_is_reached_from_outside_by_a_published_port() {
     let yaml = format!(
         "hosts: {{ here: {{ local: {{}} }} }}\nenvironments: {{ native: {{}}, box: {{ container: {} }} }}\nworkloads:\n  w:\n    \
          services: {{ s: {{ environment: box, run: 'iperf3 -s -1 -p {{{{ port }}}}', ready: {{ port: '{{{{ port }}}}' }} }} }}\n    \
-         run: iperf3 -c {{{{ services.s.address }}}} -p {{{{ services.s.port }}}} -n 1M --json\n    metrics: {{ tool: iperf3 }}\n\
+         run: iperf3 -c {{{{ services.s.address }}}} -p {{{{ services.s.port }}}} -t 1 --json\n    metrics: {{ tool: iperf3 }}\n\
          matrix: [{{ host: here, environment: native }}]\nrepetitions: 2\n",
         bench("")
     );
     Experiment::new(&yaml).run(&[]).assert_ok();
+}
+
+#[test]
+fn a_container_that_died_is_told_and_the_next_trial_gets_another() {
+    // The first trial ends what keeps its container alive.
+    let script = "test {{ trial.repetition }} = 2 && exit; for p in /proc/[0-9]*; do \
+                  grep -qsx sleep $p/comm && kill -s KILL ${p#/proc/}; done; sleep 5";
+    let run = Experiment::new(&on("here", &bench(""), &format!("{{ run: '{script}' }}"))).run(&[]);
+    run.assert_failed("run", &["its container ended with exit code"]);
+    assert_eq!(run.records[1]["status"], "ok", "{}", run.records[1]);
+    assert_clean(&run, "lattepanda-a", "2147483647");
+}
+
+#[test]
+fn output_that_fills_its_file_system_is_not_taken_for_whole() {
+    // A container has 64 MiB in /dev/shm.
+    let run =
+        Experiment::new(&on("here", &bench(""), "{ run: head -c 100000000 /dev/zero || true }")).run(&[]);
+    run.assert_failed("run", &["file system of the output is full"]);
 }

@@ -114,19 +114,25 @@ impl Run {
 }
 
 /// What `sh` on the lab machine `host` prints, as root.
+#[track_caller]
 pub fn on(host: &str, script: &str) -> String {
-    let output = Command::new("docker").args(["exec", host, "sh", "-c", script]).output().unwrap();
+    docker(&["exec", host, "sh", "-c", script])
+}
+
+/// What the engine's own program prints.
+#[track_caller]
+pub fn docker(arguments: &[&str]) -> String {
+    let output = Command::new("docker").args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 /// The processes on `host` whose command line holds `marker`.
+#[track_caller]
 pub fn processes(host: &str, marker: &str) -> String {
-    on(
-        host,
-        &format!(
-            "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -F '{marker}' | grep -vF 'p in /proc'; done"
-        ),
-    )
+    let script = "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null; echo; done; true";
+    let found = on(host, script);
+    found.lines().filter(|line| line.contains(marker)).collect::<Vec<_>>().join("\n")
 }
 
 /// Waits until `condition` holds.
@@ -151,9 +157,8 @@ pub fn interrupt(child: &Child) {
 pub fn assert_clean(run: &Run, host: &str, marker: &str) {
     let id = run.id();
     assert_eq!(processes(host, marker), "", "processes left on {host}");
-    let files = on(host, &format!("ls -d /var/tmp/runner-{id}-* /dev/shm/runner-{id}-* 2>/dev/null"));
+    let files = on(host, &format!("ls -d /var/tmp/runner-{id}-* /dev/shm/runner-{id}-* 2>/dev/null; true"));
     assert_eq!(files, "", "files left on {host}");
-    let output = Command::new("docker").args(["ps", "-a", "--format", "{{.Names}}"]).output().unwrap();
-    let names = String::from_utf8_lossy(&output.stdout).into_owned();
+    let names = docker(&["ps", "-a", "--format", "{{.Names}}"]);
     assert!(!names.contains(&id), "containers left: {names}");
 }

@@ -157,8 +157,8 @@ fn a_host_that_can_not_be_reached_fails_its_trials_and_the_rest_goes_on() {
 
 #[test]
 fn without_any_host_nothing_is_run_and_the_way_out_is_told() {
-    let yaml = "hosts:\n  a:\n    ssh: { address: 127.0.0.1, port: 2201, user: bench, identity: IDENTITY, known_hosts: KNOWN }\n\
-                environments: { native: {} }\nworkloads: { w: { run: 'true' } }\nmatrix: [{ host: a, environment: native }]\n";
+    let yaml = "hosts:\n  lattepanda-a:\n    ssh: { address: 127.0.0.1, port: 2201, user: bench, identity: IDENTITY, known_hosts: KNOWN }\n\
+                environments: { native: {} }\nworkloads: { w: { run: 'true' } }\nmatrix: [{ host: lattepanda-a, environment: native }]\n";
     let home = std::env::home_dir().unwrap().join(".local/share/runner-lab");
     let known = fs::read_to_string(home.join("known_hosts")).unwrap();
     let other_key = known.lines().find(|line| line.contains("2202")).unwrap().replace("2202", "2201");
@@ -205,4 +205,44 @@ fn an_output_too_large_to_be_kept_whole_is_not_read() {
                     { value: { regex: 'value=(\\d+)' } } } } }";
     let run = Experiment::new(&format!("{NATIVE}{workload}")).run(&[]);
     run.assert_failed("metrics", &["20000016 bytes", "nothing is read out of a part"]);
+}
+
+#[test]
+fn a_step_as_root_runs_as_root_and_harms_nobody() {
+    lab::docker(&["exec", "-d", "lattepanda-a", "su", "bench", "-c", "exec sleep 618.1"]);
+    let workload = "workloads: { w: { prepare: { run: 'test $(id -u) = 0', sudo: true }, run: 'true' } }";
+    let run =
+        Experiment::new(&format!("{NATIVE}{workload}").replace("repetitions: 1", "repetitions: 5")).run(&[]);
+    let bystander = lab::processes("lattepanda-a", "sleep 618.1");
+    lab::on("lattepanda-a", "pkill -f 'sleep 618[.]1'; true");
+    run.assert_ok();
+    assert!(bystander.lines().any(|line| line.trim() == "sleep 618.1"), "the bystander is gone: {bystander}");
+}
+
+#[test]
+fn what_steps_and_services_send_to_the_background_ends_too() {
+    let yaml = with_service("\"setsid sleep 619.1 & echo up; sleep 619.1\"", "{ log: up }").replace(
+        "run: sleep 1 }",
+        "setup: [{ run: 'setsid sleep 620.1 &', on: lattepanda-b }, { run: 'setsid sleep 620.1 &', sudo: true }], \
+         run: 'true' }",
+    );
+    let run = Experiment::new(&yaml.replace("repetitions: 1", "repetitions: 2")).run(&[]);
+    run.assert_ok();
+    for (host, marker) in
+        [("gigabit-server", "sleep 619.1"), ("lattepanda-a", "sleep 620.1"), ("lattepanda-b", "sleep 620.1")]
+    {
+        assert_clean(&run, host, marker);
+    }
+}
+
+#[test]
+fn a_runner_that_is_killed_leaves_no_process() {
+    let workload = "workloads: { w: { run: \"trap '' TERM; setsid sleep 622.1 & sleep 622.1\" } }";
+    let experiment = Experiment::new(&format!("{NATIVE}{workload}"));
+    let mut child = experiment.start();
+    let running = || lab::processes("lattepanda-a", "sleep 622.1");
+    lab::eventually("it runs", || !running().is_empty());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    lab::eventually("its processes end", || running().is_empty());
 }

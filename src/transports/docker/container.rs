@@ -1,8 +1,9 @@
 //! One container: made idle, so that commands run in it by exec, and removed by force.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
-use bollard::models::{ContainerCreateBody, HostConfig, PortBinding};
+use bollard::models::{ContainerCreateBody, HealthConfig, HostConfig, PortBinding};
 use bollard::query_parameters::{CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder};
 
 use super::{DockerExec, Engine, is_missing, labels};
@@ -144,6 +145,25 @@ impl Container {
         DockerExec::new(self.engine.docker.clone(), self.engine.machine.clone(), self.id.clone())
     }
 
+    /// Why it is not running any more; `None` while it is, or when the engine does not answer. The engine
+    /// is given a moment to notice.
+    pub async fn death(&self) -> Option<String> {
+        for _ in 0..5 {
+            let state = self.engine.docker.inspect_container(&self.id, None).await.ok()?.state?;
+            match (state.running?, state.oom_killed) {
+                (true, _) => tokio::time::sleep(Duration::from_millis(100)).await,
+                (false, Some(true)) => {
+                    return Some("its container was ended for using too much memory".into());
+                }
+                (false, _) => {
+                    let code = state.exit_code.unwrap_or(-1);
+                    return Some(format!("its container ended with exit code {code}"));
+                }
+            }
+        }
+        None
+    }
+
     /// The engine it is on.
     pub fn engine(&self) -> &Engine {
         &self.engine
@@ -159,6 +179,8 @@ fn body(options: &ContainerOptions) -> ContainerCreateBody {
         cmd: Some(vec!["2147483647".into()]),
         labels: Some(labels(&options.run)),
         user: options.user.clone(),
+        // The image's own would run beside what is measured.
+        healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..Default::default() }),
         exposed_ports: Some(ports.iter().map(|(port, _)| port.clone()).collect()),
         host_config: Some(HostConfig {
             // An init of its own reaps what commands leave behind.

@@ -111,6 +111,7 @@ fn context(folder: &Path) -> io::Result<Vec<u8>> {
     files.sort();
     let mut tar = tar::Builder::new(Vec::new());
     tar.mode(tar::HeaderMode::Deterministic);
+    tar.follow_symlinks(false);
     for file in files {
         let name = file.strip_prefix(folder).unwrap_or(&file);
         tar.append_path_with_name(&file, name)?;
@@ -120,8 +121,8 @@ fn context(folder: &Path) -> io::Result<Vec<u8>> {
 
 fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() { list(&path, files)? } else { files.push(path) }
+        let entry = entry?;
+        if entry.file_type()?.is_dir() { list(&entry.path(), files)? } else { files.push(entry.path()) }
     }
     Ok(())
 }
