@@ -33,11 +33,7 @@ impl CellState {
     pub(super) fn new(run: &Run, cell: &Cell) -> Self {
         CellState {
             context: Context::of_cell(&run.spec, cell),
-            is_fresh: run
-                .spec
-                .environments
-                .get(cell.environment.as_str())
-                .is_some_and(is_fresh_for_each_trial),
+            is_fresh: is_fresh_for_each_trial(&run.spec.environments[cell.environment.as_str()]),
             place: None,
             services: Vec::new(),
             failure: None,
@@ -54,9 +50,6 @@ impl CellState {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
-        if self.place.is_some() {
-            return Ok(());
-        }
         let made = self.make(run, cell, drops).await;
         if let Err(failure) = &made
             && !run.stop.is_cancelled()
@@ -67,8 +60,9 @@ impl CellState {
     }
 
     async fn make(&mut self, run: &Run, cell: &Cell, drops: &mut Vec<CacheDrop>) -> Result<(), Failure> {
-        if self.services.is_empty() {
-            service::make_places(run, cell, &self.context, &mut self.services).await?;
+        service::make_places(run, cell, &self.context, &mut self.services).await?;
+        if self.place.is_some() {
+            return Ok(());
         }
         let settings = settings(run, &cell.environment, &self.context)?;
         let machine = run.machine(&cell.host)?;
@@ -91,11 +85,19 @@ impl CellState {
     }
 
     /// After a trial: what only it was to have is removed, and a container that has died, so that the next
-    /// trial gets another. Returns why it died.
+    /// trial gets another. Returns why one died.
     pub(super) async fn after_trial(&mut self, run: &Run, cell: &Cell, has_failed: bool) -> Option<String> {
-        let container = self.place.as_ref().and_then(|place| place.container.as_ref());
-        let death = match container.filter(|_| has_failed) {
-            Some(container) => container.death().await,
+        let mut told = None;
+        for service in std::mem::take(&mut self.services) {
+            let death = death(&service.place, has_failed).await;
+            match service.is_fresh || death.is_some() {
+                true => service.leave(run, cell).await,
+                false => self.services.push(service),
+            }
+            told = told.or(death);
+        }
+        let death = match &self.place {
+            Some(place) => death(place, has_failed).await,
             None => None,
         };
         if (self.is_fresh || death.is_some())
@@ -103,7 +105,7 @@ impl CellState {
         {
             self.leave(run, cell, place).await;
         }
-        death
+        death.or(told)
     }
 
     /// Runs `cleanup` and removes what was made. A failure is told and never touches a measurement.
@@ -112,8 +114,7 @@ impl CellState {
             self.leave(run, cell, place).await;
         }
         for service in std::mem::take(&mut self.services) {
-            let host = service.place.machine.name.clone();
-            tell(run, &host, &cell.name.to_string(), service.place.leave().await);
+            service.leave(run, cell).await;
         }
     }
 
@@ -155,6 +156,11 @@ impl CellState {
     }
 }
 
+/// Why the container of `place` died, if it has one that did; looked for only after a failure.
+async fn death(place: &Place, has_failed: bool) -> Option<String> {
+    place.container.as_ref().filter(|_| has_failed)?.death().await
+}
+
 /// Tells what in an environment differs from its host: engine and image, file system, version of the tool.
 async fn tell_place(run: &Run, cell: &Cell, place: &Place) {
     let declared = &run.spec.environments[cell.environment.as_str()];
@@ -178,7 +184,7 @@ async fn tell_place(run: &Run, cell: &Cell, place: &Place) {
     run.say(Event::FactsFound { host: cell.host.clone(), facts });
 }
 
-fn tell(run: &Run, host: &str, what: &str, result: Result<(), TransportError>) {
+pub(super) fn tell(run: &Run, host: &str, what: &str, result: Result<(), TransportError>) {
     if let Err(error) = result {
         run.say(Event::CleanUpFailed { host: host.to_owned(), what: what.to_owned(), reason: error.message });
     }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::cell::{self, CellState};
 use super::{Failure, Run, readiness, step};
-use crate::environments::{Place, Settings};
+use crate::environments::{Place, Settings, is_fresh_for_each_trial};
 use crate::event::Stage;
 use crate::metrics;
 use crate::plan::substitute::Context;
@@ -23,6 +23,16 @@ pub(super) struct ServicePlace {
     pub name: String,
     pub place: Place,
     pub port: u16,
+    /// Whether each trial gets a new one.
+    pub is_fresh: bool,
+}
+
+impl ServicePlace {
+    /// Removes it. A failure is told and never touches a measurement.
+    pub(super) async fn leave(self, run: &Run, cell: &Cell) {
+        let host = self.place.machine.name.clone();
+        cell::tell(run, &host, &cell.name.to_string(), self.place.leave().await);
+    }
 }
 
 /// A service that was started for one trial.
@@ -33,14 +43,17 @@ pub(super) struct Started<'a> {
     ended: Option<Result<Ended, TransportError>>,
 }
 
-/// Makes the places of every service of `cell`, one after the other into `places`.
+/// Makes the places of the services of `cell` that are not in `places` yet, in the order of the file.
 pub(super) async fn make_places(
     run: &Run,
     cell: &Cell,
     context: &Context,
     places: &mut Vec<ServicePlace>,
 ) -> Result<(), Failure> {
-    for service in &cell.services {
+    for (index, service) in cell.services.iter().enumerate() {
+        if places.get(index).is_some_and(|place| place.name == service.name) {
+            continue;
+        }
         let machine = run.machine(&service.host)?;
         let failed = |error: TransportError| {
             Failure::new(Stage::Service, format!("service `{}`: {}", service.name, error.with_hint()))
@@ -51,7 +64,8 @@ pub(super) async fn make_places(
             settings.publish(port);
         }
         let place = Place::enter(machine, &settings, &run.id, &run.stop).await.map_err(failed)?;
-        places.push(ServicePlace { name: service.name.clone(), place, port });
+        let is_fresh = is_fresh_for_each_trial(&run.spec.environments[service.environment.as_str()]);
+        places.insert(index, ServicePlace { name: service.name.clone(), place, port, is_fresh });
     }
     Ok(())
 }

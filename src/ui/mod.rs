@@ -50,8 +50,8 @@ pub fn show_written(written: &Written) {
 /// Says what a second interrupt leaves behind: containers with this `label` of this `run`.
 pub fn show_left_behind(label: &str, run: &str) {
     tell(&format!(
-        "{YELLOW}left at once{PLAIN}: containers may be left on the hosts\n{BOLD}help{PLAIN}: remove them there with \
-         `docker rm -f $(docker ps -aq --filter label={label}={run})`"
+        "{YELLOW}left at once{PLAIN}: containers, and directories `/var/tmp/runner-{run}-*`, may be left on the hosts\n\
+         {BOLD}help{PLAIN}: remove the containers with `docker rm -f $(docker ps -aq --filter label={label}={run})`"
     ));
 }
 

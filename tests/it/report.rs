@@ -167,3 +167,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn committed_reports_are_those_of_their_records() {
+    let mut runs = 0;
+    let folders = |path: &Path| -> Vec<PathBuf> {
+        fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
+    };
+    for run in folders(Path::new("results")).iter().flat_map(|experiment| folders(experiment)) {
+        let report = render(&read_run(&run).unwrap()).unwrap();
+        for (name, text) in
+            [("report.md", report.markdown), ("summary.csv", report.summary), ("samples.csv", report.samples)]
+        {
+            assert!(
+                fs::read_to_string(run.join(name)).unwrap() == text,
+                "{}: run `runner report`",
+                run.display()
+            );
+        }
+        runs += 1;
+    }
+    assert!(runs > 0);
+}

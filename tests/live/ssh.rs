@@ -308,12 +308,13 @@ async fn keys_are_renewed_while_much_is_going_on() {
 #[tokio::test]
 async fn a_silent_connection_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
-    let connection = connect(&second_server(&folder, "")).await;
+    let mark = format!("silent-{}", std::process::id());
+    let connection = connect(&second_server(&folder, &format!("-o PidFile=/run/{mark}"))).await;
     let start = Instant::now();
     let stop = CancellationToken::new();
     let silence = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let children = ["-x", "ssh", "-P", &std::process::id().to_string()];
+        let children = ["-P", &std::process::id().to_string(), "-f", &mark];
         let carrier = Command::new("pgrep").args(children).output().unwrap();
         Command::new("kill").args(["-STOP", text(&carrier.stdout).trim()]).status().unwrap()
     };

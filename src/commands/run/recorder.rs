@@ -58,6 +58,8 @@ impl Recorder {
                 if result.is_ok() {
                     result = self.write(&event);
                     if result.is_err() {
+                        // The error itself is told at the end.
+                        told = true;
                         stop.cancel();
                     }
                 }
