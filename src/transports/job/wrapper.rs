@@ -31,7 +31,7 @@ done; :"#
 }
 
 /// The wrapper. The two forms of `kill` are for shells that want `--` before a group and shells that know
-/// no `--`. Its input is held open as long as the job is wanted; see [`Transport::run`].
+/// no `--`. Its input is held open as long as the job is wanted.
 pub(super) fn script(job: &Job) -> String {
     let Job { command, directory, sudo, ends_daemons, id, place } = job;
     let variables = format!("LC_ALL=C RUNNER_JOB=:{id}: RUNNER_PLACE=:{place}:");
