@@ -15,8 +15,8 @@ pub enum Error {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// No machine can be reached.
-    #[error("no host can be used: {0}")]
-    Hosts(String),
+    #[error("no host can be used{}", .0.iter().map(|reason| format!("\n  {reason}")).collect::<String>())]
+    Hosts(Vec<String>),
     /// The way to a machine.
     #[error(transparent)]
     Transport(#[from] TransportError),

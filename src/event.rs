@@ -45,6 +45,13 @@ pub enum Event {
         /// The names of its hosts.
         hosts: Vec<String>,
     },
+    /// Its cell is set up: from now on the trial itself takes place.
+    TrialSetUp {
+        /// Which trial.
+        trial: Trial,
+        /// The host it runs on.
+        host: String,
+    },
     /// A trial ended, whatever its outcome.
     TrialFinished(Box<Outcome>),
     /// Hosts are idle again.

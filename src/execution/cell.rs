@@ -71,7 +71,7 @@ impl CellState {
             .await
             .map_err(|error| Failure::new(Stage::Host, error.with_hint()))?;
         let place = self.place.insert(place);
-        tell_place(run, cell, place).await;
+        tell_place(run, cell, &cell.environment, place).await;
         let setup = &workload(run, cell).setup;
         let around = Surroundings {
             run,
@@ -162,15 +162,16 @@ async fn death(place: &Place, has_failed: bool) -> Option<String> {
 }
 
 /// Tells what in an environment differs from its host: engine and image, file system, version of the tool.
-async fn tell_place(run: &Run, cell: &Cell, place: &Place) {
-    let declared = &run.spec.environments[cell.environment.as_str()];
+pub(super) async fn tell_place(run: &Run, cell: &Cell, environment: &str, place: &Place) {
+    let declared = &run.spec.environments[environment];
+    let host = &place.machine.name;
     let tool = workload(run, cell).metrics.tool.as_deref().map(|tool| tool.as_str());
     let is_other = declared.container.is_some() || declared.workdir.is_some();
-    if !is_other || !run.is_news(&[&cell.host, &cell.environment, tool.unwrap_or_default()]) {
+    if !is_other || !run.is_news(&[host, environment, tool.unwrap_or_default()]) {
         return;
     }
     let mut facts = Facts::new();
-    let mut add = |name: &str, value: String| facts.insert(format!("{}: {name}", cell.environment), value);
+    let mut add = |name: &str, value: String| facts.insert(format!("{environment}: {name}"), value);
     if let Some(container) = &place.container {
         add("engine", container.engine().version.clone());
         add("image", container.image.clone());
@@ -181,7 +182,7 @@ async fn tell_place(run: &Run, cell: &Cell, place: &Place) {
     for (name, value) in found {
         add(&name, value);
     }
-    run.say(Event::FactsFound { host: cell.host.clone(), facts });
+    run.say(Event::FactsFound { host: host.clone(), facts });
 }
 
 pub(super) fn tell(run: &Run, host: &str, what: &str, result: Result<(), TransportError>) {

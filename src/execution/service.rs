@@ -64,6 +64,7 @@ pub(super) async fn make_places(
             settings.publish(port);
         }
         let place = Place::enter(machine, &settings, &run.id, &run.stop).await.map_err(failed)?;
+        cell::tell_place(run, cell, &service.environment, &place).await;
         let is_fresh = is_fresh_for_each_trial(&run.spec.environments[service.environment.as_str()]);
         places.insert(index, ServicePlace { name: service.name.clone(), place, port, is_fresh });
     }

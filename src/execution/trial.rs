@@ -10,7 +10,7 @@ use super::cell::{self, CellState};
 use super::service::{self, Started};
 use super::step::Surroundings;
 use super::{Failure, Run, step, timestamp};
-use crate::event::{CacheDrop, Captured, Outcome, Stage, Status};
+use crate::event::{CacheDrop, Captured, Event, Outcome, Stage, Status};
 use crate::metrics;
 use crate::plan::substitute::Context;
 use crate::plan::{Cell, Trial};
@@ -29,7 +29,10 @@ pub(super) async fn execute(run: &Run, cell: &Cell, state: &mut CellState, trial
     let clock = tokio::time::Instant::now();
     let mut gathered = Gathered::default();
     let result = match state.ready(run, cell, &mut gathered.drops).await {
-        Ok(()) => with_services(run, cell, state, trial, &mut gathered).await,
+        Ok(()) => {
+            run.say(Event::TrialSetUp { trial: trial.clone(), host: cell.host.clone() });
+            with_services(run, cell, state, trial, &mut gathered).await
+        }
         Err(failure) => Err(failure),
     };
     let death = state.after_trial(run, cell, result.is_err()).await;

@@ -69,7 +69,9 @@ fn read_extract(name: &str, extract: &Extract, output: &[u8]) -> Result<Vec<Meas
         None => (Unit::from(written), 1.0),
     };
     let better = extract.better.as_ref().map(|better| better.value);
-    let mut found = extract_regex(name, &pattern, unit, better, output)?;
+    let from = extract.from.as_ref().map_or("stdout", |from| from.as_str());
+    let mut found = extract_regex(name, &pattern, unit, better, output)
+        .map_err(|reason| format!("{reason}, in {from}"))?;
     for measurement in &mut found {
         measurement.value *= factor;
     }

@@ -49,7 +49,28 @@ pub(super) fn cells(spec: &Spec) -> Result<Vec<Cell>, Vec<Problem>> {
                 .help("repeat them less often"),
         );
     }
+    if problems.is_empty() {
+        problems.extend(missing_baseline(spec, &cells));
+    }
     if problems.is_empty() { Ok(cells.into_values().collect()) } else { Err(problems) }
+}
+
+/// A baseline that no cell has would leave every ratio out without a word.
+fn missing_baseline(spec: &Spec, cells: &IndexMap<CellName, Cell>) -> Option<Problem> {
+    let is_baseline = |cell: &Cell| {
+        spec.report.baseline.iter().all(|(axis, value)| match axis.as_str() {
+            "workload" => cell.workload == value.value,
+            "host" => cell.host == value.value,
+            "environment" => cell.environment == value.value,
+            parameter => cell.parameters.get(parameter) == Some(&value.value),
+        })
+    };
+    let value = spec.report.baseline.values().next()?;
+    let missing = !cells.values().any(is_baseline);
+    missing.then(|| {
+        Problem::at(value.span, "no cell of the matrix is this baseline")
+            .help("add it to the matrix, or name one that is measured")
+    })
 }
 
 /// The cells of one block; `before` is how many there are already.
@@ -116,9 +137,7 @@ fn axis<'a>(block: &'a Block, name: &str, all: impl Iterator<Item = &'a Text>) -
 
 /// The axes that a workload has in a block, outermost first.
 fn axes<'a>(spec: &'a Spec, block: &'a Block, workload: &'a Workload) -> Vec<(&'a str, Vec<&'a Text>)> {
-    // `native` is there without being declared; it is measured only where it is wanted or alone.
-    let written =
-        spec.environments.keys().filter(|name| name.span.length > 0 || spec.environments.len() == 1);
+    let written = spec.environments.keys().filter(|name| !spec.offered.contains(&name.value));
     let mut axes = vec![
         ("host", axis(block, "host", spec.hosts.keys())),
         ("environment", axis(block, "environment", written)),

@@ -141,6 +141,9 @@ pub struct Manifest {
     pub experiment: String,
     /// The command's experiment file, as given.
     pub file: String,
+    /// What the command line changed of it: option to value, e.g. `--hosts: lab/hosts.yaml`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
     /// SHA-256, in hexadecimal, of `experiment.yaml` without a seed that was only drawn for this run.
     pub digest: String,
     /// The git commit of the experiment file's repository, with `-dirty` if the file was changed since.

@@ -116,6 +116,7 @@ mod tests {
             title: "Nap".into(),
             experiment: "nap".into(),
             file: "nap.yaml".into(),
+            options: BTreeMap::new(),
             digest: "00".into(),
             commit: None,
             seed: 1,

@@ -110,7 +110,9 @@ fn cell_text(summary: &Summary<'_>, scale: &Scale) -> String {
     }
     parts.push(of_planned);
     parts.extend(summary.ratio.map(|Ratio { estimate, interval }| {
-        format!("×{}", fixed(estimate, place(estimate, Some((interval.low, interval.high)))))
+        let place = place(estimate, Some((interval.low, interval.high)));
+        let write = |value| fixed(value, place);
+        format!("×{} [{}, {}]", write(estimate), write(interval.low), write(interval.high))
     }));
     parts.join(" ")
 }

@@ -43,6 +43,8 @@ pub struct ReportView {
     pub runner: String,
     /// The experiment file.
     pub file: String,
+    /// What the command line changed of it, as options.
+    pub options: Vec<String>,
     /// The git commit of the experiment.
     pub commit: Option<String>,
     /// One table a workload and metric.
@@ -138,6 +140,7 @@ impl ReportView {
             seed: manifest.seed.to_string(),
             runner: manifest.runner.clone(),
             file: manifest.file.clone(),
+            options: manifest.options.iter().map(|(option, value)| format!("{option} {value}")).collect(),
             commit: manifest.commit.clone(),
             metrics: estimates::metric_tables(manifest, summaries),
             failures: sections::failures(run),

@@ -61,6 +61,9 @@ fn add_defaults(spec: &mut Spec) {
         spec.hosts.insert(Text::unwritten(LOCALHOST.to_owned()), local);
     }
     if !spec.environments.contains_key(NATIVE) {
+        if spec.environments.keys().any(|name| !spec.offered.contains(&name.value)) {
+            spec.offered.insert(NATIVE.to_owned());
+        }
         spec.environments.shift_insert(0, Text::unwritten(NATIVE.to_owned()), Environment::default());
     }
 }

@@ -44,6 +44,8 @@ impl<'a> Reader<'a> {
                 Fragment::Hosts => {
                     self.has_only(&read, &["hosts", "environments"], "a file given with `--hosts`");
                     spec.hosts.extend(read.hosts);
+                    let new = read.environments.keys().filter(|name| !spec.environments.contains_key(*name));
+                    spec.offered.extend(new.map(|name| name.value.clone()));
                     spec.environments.extend(read.environments);
                 }
             }

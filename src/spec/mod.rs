@@ -15,6 +15,8 @@ pub mod template;
 mod time;
 pub mod workload;
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +65,10 @@ pub struct Spec {
     /// How the results are shown.
     #[serde(default)]
     pub report: Report,
+    /// Environments that are there for whoever names them, but are not measured by default: `native` where
+    /// others are declared, and those that only a file given with `--hosts` declares.
+    #[serde(skip)]
+    pub offered: BTreeSet<String>,
 }
 
 impl Spec {

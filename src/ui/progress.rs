@@ -61,6 +61,7 @@ impl Progress {
             }
             Event::Preparing { host, what } => self.set(host, what),
             Event::TrialStarted { trial, hosts } => hosts.iter().for_each(|host| self.set(host, &trial.id())),
+            Event::TrialSetUp { trial, host } => self.set(host, &trial.id()),
             Event::TrialFinished(outcome) => self.finished(outcome),
             Event::HostsFree { hosts } => hosts.iter().for_each(|host| self.set(host, "")),
             Event::CleanUpFailed { host, what, reason } => {

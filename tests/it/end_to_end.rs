@@ -52,6 +52,7 @@ fn manifest(happened: &Happened) -> Manifest {
         title: "Two boards".into(),
         experiment: "boards".into(),
         file: "boards.yaml".into(),
+        options: BTreeMap::new(),
         digest: "00".into(),
         commit: None,
         seed: happened.plan.seed,

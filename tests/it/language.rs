@@ -215,6 +215,22 @@ fn a_file_that_two_files_include_counts_once() {
 }
 
 #[test]
+fn what_a_hosts_file_offers_is_measured_only_where_it_is_named() {
+    let lab = ("lab.yaml", "environments: { docker: { container: { image: x } } }\n");
+    let nap = "workloads: { nap: { run: sleep 1 } }\n";
+    for (experiment, expected) in [
+        (nap.to_owned(), ["native"].as_slice()),
+        (format!("{nap}matrix: [{{ environment: [docker, native] }}]\n"), &["docker", "native"]),
+        (format!("{nap}environments: {{ docker: {{ container: {{ image: y }} }} }}\n"), &["docker"]),
+    ] {
+        let (spec, sources) = must_read(&[("experiments/x.yaml", &experiment), lab], Some("lab.yaml"));
+        let plan = runner::plan::Plan::new(&spec, &sources).unwrap();
+        let measured: Vec<&str> = plan.cells.iter().map(|cell| cell.environment.as_str()).collect();
+        assert_eq!(measured, expected, "{experiment}");
+    }
+}
+
+#[test]
 fn mistakes_in_several_included_files_come_at_once() {
     let files = [
         ("experiments/x.yaml", "include: [a.yaml, b.yaml]\nworkloads: { nap: { run: sleep 1 } }\n"),

@@ -1,5 +1,6 @@
 //! The experiment file and what the command line changes of it, as a checked spec and its plan.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::{fs, io};
@@ -33,13 +34,28 @@ pub(super) fn read(arguments: &RunArguments) -> Result<Experiment, Problems> {
     }
     spec.seed = arguments.seed.map(Located::unwritten).or(spec.seed);
     let found = metrics::check(&spec);
-    let spec = spec::check(spec, &sources, found)?;
-    let digest = Sha256::digest(spec.to_yaml()).iter().map(|byte| format!("{byte:02x}")).collect();
-    let seed = spec.seed.unwrap_or_else(|| Located::unwritten(random() % 1_000_000));
-    let spec = Spec { seed: Some(seed), ..spec };
+    let mut spec = spec::check(spec, &sources, found)?;
+    let is_drawn = spec.seed.is_none();
+    spec.seed.get_or_insert_with(|| Located::unwritten(random() % 1_000_000));
     let plan = Plan::new(&spec, &sources)?;
+    leave_out_unused(&mut spec, &plan);
     let yaml = spec.to_yaml();
+    let without_draw = Spec { seed: spec.seed.clone().filter(|_| !is_drawn), ..spec.clone() }.to_yaml();
+    let digest = Sha256::digest(without_draw).iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(Experiment { spec, sources, plan, yaml, digest })
+}
+
+/// Environments that nobody asked for are not part of what is run; in the kept experiment they would widen
+/// its matrix.
+fn leave_out_unused(spec: &mut Spec, plan: &Plan) {
+    let used: BTreeSet<&str> = plan
+        .cells
+        .iter()
+        .flat_map(|cell| cell.services.iter().map(|service| &service.environment).chain([&cell.environment]))
+        .map(String::as_str)
+        .collect();
+    let offered = &spec.offered;
+    spec.environments.retain(|name, _| !offered.contains(&name.value) || used.contains(name.as_str()));
 }
 
 /// The text of a file, or why there is none.

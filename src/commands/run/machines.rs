@@ -23,9 +23,7 @@ pub(super) async fn connect(
     let machines: Machines = names.into_iter().zip(connected).collect();
     match machines.values().any(Result::is_ok) {
         true => Ok(machines),
-        false => {
-            Err(Error::Hosts(machines.into_values().filter_map(Result::err).collect::<Vec<_>>().join("\n  ")))
-        }
+        false => Err(Error::Hosts(machines.into_values().filter_map(Result::err).collect())),
     }
 }
 

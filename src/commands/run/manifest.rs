@@ -1,5 +1,6 @@
 //! What a run is, as its manifest tells it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -18,6 +19,7 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: String)
         title: spec.title.as_ref().map_or(&name, |title| &title.value).clone(),
         experiment: name,
         file: arguments.file.display().to_string(),
+        options: options(arguments),
         digest: digest.clone(),
         commit: commit(&arguments.file),
         seed: plan.seed,
@@ -34,6 +36,16 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: String)
             .collect(),
         counts: Default::default(),
     }
+}
+
+fn options(arguments: &RunArguments) -> BTreeMap<String, String> {
+    let hosts = arguments.hosts.as_ref().map(|path| path.display().to_string());
+    let given = [
+        ("--hosts", hosts),
+        ("--repetitions", arguments.repetitions.map(|count| count.to_string())),
+        ("--seed", arguments.seed.map(|seed| seed.to_string())),
+    ];
+    given.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect()
 }
 
 /// The commit of the repository that `file` lies in; `-dirty` when the file was changed since.

@@ -7,8 +7,10 @@ use super::super::{List, Spec, Text};
 use super::{must_exist, point_names};
 use crate::diagnostic::{Problem, Sources, suggest};
 
-/// Keys of a block that are not axes.
+/// Axes that every block has.
 const AXES: [&str; 3] = ["workload", "host", "environment"];
+/// Keys of a block beside its axes.
+const KEYS: [&str; 3] = ["repetitions", "warmup", "exclude"];
 
 pub(super) fn check(spec: &Spec, sources: &Sources, problems: &mut Vec<Problem>) {
     for block in &spec.matrix {
@@ -21,7 +23,7 @@ pub(super) fn check(spec: &Spec, sources: &Sources, problems: &mut Vec<Problem>)
         .map(|name| name.as_str())
         .collect();
     for (axis, value) in &spec.report.baseline {
-        check_axis(spec, axis, std::slice::from_ref(value), &parameters, problems);
+        check_axis(spec, axis, std::slice::from_ref(value), &parameters, &[], problems);
     }
     for count in
         spec.repetitions.iter().chain(spec.matrix.iter().filter_map(|block| block.repetitions.as_ref()))
@@ -51,7 +53,7 @@ fn check_block(spec: &Spec, block: &Block, sources: &Sources, problems: &mut Vec
                     .help("the block would be empty: give it a value"),
             );
         }
-        check_axis(spec, axis, values, &parameters, problems);
+        check_axis(spec, axis, values, &parameters, &KEYS, problems);
         let mut once = HashSet::new();
         if let Some(twice) = values.iter().find(|value| !once.insert(value.as_str())) {
             problems.push(
@@ -64,7 +66,7 @@ fn check_block(spec: &Spec, block: &Block, sources: &Sources, problems: &mut Vec
         match &exclude.value {
             Exclude::Values(axes) => {
                 for (axis, List { values, .. }) in axes {
-                    check_axis(spec, axis, values, &parameters, problems);
+                    check_axis(spec, axis, values, &parameters, &[], problems);
                 }
             }
             Exclude::Expression(text) => {
@@ -87,7 +89,15 @@ fn parameters<'a>(spec: &'a Spec, block: &Block) -> Vec<&'a str> {
         .collect()
 }
 
-fn check_axis(spec: &Spec, axis: &Text, values: &[Text], parameters: &[&str], problems: &mut Vec<Problem>) {
+/// `keys` are what else could have been meant at this place.
+fn check_axis(
+    spec: &Spec,
+    axis: &Text,
+    values: &[Text],
+    parameters: &[&str],
+    keys: &[&str],
+    problems: &mut Vec<Problem>,
+) {
     for value in values {
         match axis.as_str() {
             "workload" => must_exist(value, &spec.workloads, "workload", problems),
@@ -97,7 +107,7 @@ fn check_axis(spec: &Spec, axis: &Text, values: &[Text], parameters: &[&str], pr
         }
     }
     if !AXES.contains(&axis.as_str()) && !parameters.contains(&axis.as_str()) {
-        let known = AXES.iter().copied().chain(parameters.iter().copied());
+        let known = AXES.iter().chain(parameters).chain(keys).copied();
         problems.push(
             Problem::at(axis.span, format!("unknown axis `{}`", axis.value))
                 .label("neither an axis nor a parameter of these workloads")

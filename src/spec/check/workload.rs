@@ -84,10 +84,21 @@ fn check_steps(spec: &Spec, steps: &Steps, names: &Names, sources: &Sources, pro
             command.span = step.span;
         }
         problems.extend(names.check(&command, sources));
+        if is_nearly_drop_caches(&command) {
+            problems.push(
+                Problem::at(command.span, format!("`{}` is taken for a command", command.value))
+                    .help("did you mean `drop_caches`?"),
+            );
+        }
         if let Some(on) = run.on.as_ref().filter(|on| !["host", "environment"].contains(&on.as_str())) {
             must_exist(on, &spec.hosts, "host", problems);
         }
     }
+}
+
+/// One word that is one or two letters away from the step `drop_caches`.
+fn is_nearly_drop_caches(command: &str) -> bool {
+    command.trim() == command && strsim::levenshtein(command, "drop_caches") <= 2
 }
 
 fn check_service(
