@@ -47,6 +47,11 @@ impl Sources {
         self.0.get(file)
     }
 
+    /// Every file, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = &Source> {
+        self.0.iter()
+    }
+
     /// The text under `span`; empty when the span is not of these files.
     pub fn text(&self, span: Span) -> &str {
         self.get(span.file).and_then(|source| source.text.get(span.range())).unwrap_or_default()

@@ -98,8 +98,12 @@ pub enum Stage {
     Run,
     /// The trial's `conclude` steps.
     Conclude,
+    /// Bringing back the files of `fetch`.
+    Fetch,
     /// Reading the metrics.
     Metrics,
+    /// What the file expects of a trial.
+    Expect,
 }
 
 /// What became of one trial.
@@ -125,7 +129,9 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// Page cache before and after each `drop_caches`, in order.
     pub caches: Vec<CacheDrop>,
-    /// Everything that was printed: `stdout`, `stderr`, `services/NAME/stdout`, …
+    /// What became of each rule of `expect`, in order.
+    pub expectations: Vec<Expectation>,
+    /// Everything that was printed or fetched: `stdout`, `stderr`, `services/NAME/stdout`, `files/PATH`, …
     pub outputs: BTreeMap<String, Captured>,
 }
 
@@ -138,6 +144,18 @@ pub struct CacheDrop {
     pub cached_before_kb: u64,
     /// After.
     pub cached_after_kb: u64,
+}
+
+/// The verdict on one rule of `expect`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// The rule as it is written: `exit: 0, 1`, `when: throughput > 10e6`.
+    pub rule: String,
+    /// Whether it holds.
+    pub holds: bool,
+    /// What was found instead; empty when it holds.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub found: String,
 }
 
 /// One captured output.

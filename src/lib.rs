@@ -26,6 +26,7 @@ pub mod metrics;
 pub mod plan;
 pub mod record;
 pub mod report;
+pub mod secrets;
 pub mod spec;
 pub mod transports;
 pub mod ui;

@@ -2,6 +2,7 @@
 
 mod report;
 mod run;
+mod variables;
 
 use crate::cli::Command;
 use crate::ui;

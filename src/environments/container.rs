@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::DEFAULT_WORKDIR;
 use crate::diagnostic::Sources;
 use crate::hosts::Machine;
-use crate::spec::Text;
-use crate::spec::environment::{self, Environment};
+use crate::spec::environment::{self, Container as Declared, Environment, Fresh, Pull};
+use crate::spec::{List, Text};
 use crate::transports::TransportError;
 use crate::transports::docker::{Container, ContainerOptions};
 
@@ -19,6 +19,10 @@ use crate::transports::docker::{Container, ContainerOptions};
 pub struct Settings {
     /// Where the cell's directory is made.
     pub workdir: String,
+    /// Variables for everything that runs in it.
+    pub env: Vec<(String, String)>,
+    /// The shell for command lines, with its options.
+    pub shell: Vec<String>,
     /// The container, if it is one.
     pub container: Option<ContainerSettings>,
 }
@@ -27,6 +31,9 @@ pub struct Settings {
 #[derive(Debug, Clone)]
 pub struct ContainerSettings {
     build: Option<PathBuf>,
+    /// Whether all cells of the run with these settings share it.
+    pub is_shared: bool,
+    pull: Pull,
     options: ContainerOptions,
 }
 
@@ -41,31 +48,15 @@ impl Settings {
         render: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Self, String> {
         let text = |text: &Option<Text>| text.as_ref().map(|text| render(text)).transpose();
-        let list = |list: &[Text]| list.iter().map(|text| render(text)).collect::<Result<Vec<_>, _>>();
-        let container = match environment.container.as_deref() {
-            None => None,
-            Some(container) => {
-                let folder = container.build.as_ref().map(|build| sources.directory(build.span));
-                Some(ContainerSettings {
-                    build: folder.zip(text(&container.build)?).map(|(folder, build)| folder.join(build)),
-                    options: ContainerOptions {
-                        image: text(&container.image)?.unwrap_or_default(),
-                        network: text(&container.network)?,
-                        cpus: text(&container.cpus)?.map(|text| environment::cpus(&text)).transpose()?,
-                        memory: text(&container.memory)?
-                            .map(|text| environment::memory(&text))
-                            .transpose()?,
-                        volumes: list(&container.volumes)?,
-                        ports: list(&container.ports)?,
-                        user: text(&container.user)?,
-                        ..ContainerOptions::default()
-                    },
-                })
-            }
-        };
+        let container = environment.container.as_deref();
+        let variable = |(name, value): (&Text, &Text)| Ok((name.value.clone(), render(value)?));
         Ok(Settings {
             workdir: text(&environment.workdir)?.unwrap_or_else(|| DEFAULT_WORKDIR.into()),
-            container,
+            env: environment.env.iter().map(variable).collect::<Result<_, String>>()?,
+            shell: environment::shell(&text(&environment.shell)?.unwrap_or_else(|| "sh".into()))?,
+            container: container
+                .map(|container| ContainerSettings::new(container, sources, render))
+                .transpose()?,
         })
     }
 
@@ -79,6 +70,34 @@ impl Settings {
         if let Some(container) = &mut self.container {
             container.options.ports.push(format!("{port}:{port}"));
         }
+    }
+}
+
+impl ContainerSettings {
+    fn new(
+        container: &Declared,
+        sources: &Sources,
+        render: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Self, String> {
+        let text = |text: &Option<Text>| text.as_ref().map(|text| render(text)).transpose();
+        let list = |list: &List| list.values.iter().map(|text| render(text)).collect::<Result<Vec<_>, _>>();
+        let folder = container.build.as_ref().map(|build| sources.directory(build.span));
+        let flag = text(&container.privileged)?.map(|text| environment::flag(&text)).transpose()?;
+        Ok(ContainerSettings {
+            build: folder.zip(text(&container.build)?).map(|(folder, build)| folder.join(build)),
+            is_shared: container.fresh == Fresh::Run,
+            pull: container.pull,
+            options: ContainerOptions {
+                image: text(&container.image)?.unwrap_or_default(),
+                network: text(&container.network)?,
+                cpus: text(&container.cpus)?.map(|text| environment::cpus(&text)).transpose()?,
+                memory: text(&container.memory)?.map(|text| environment::memory(&text)).transpose()?,
+                volumes: list(&container.volumes)?,
+                ports: list(&container.ports)?,
+                user: text(&container.user)?,
+                ..ContainerOptions::default()
+            },
+        })
     }
 }
 

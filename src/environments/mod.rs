@@ -2,6 +2,7 @@
 //! [`Place`]: a transport and a fresh directory.
 
 mod container;
+mod shared;
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use crate::transports::docker::Container;
 use crate::transports::{Transport, TransportError, job};
 
 pub use container::Settings;
+pub use shared::Shared;
 
 /// Where the directories of cells are made when the file does not say.
 pub const DEFAULT_WORKDIR: &str = "/var/tmp";
@@ -27,8 +29,14 @@ pub struct Place {
     pub transport: Arc<dyn Transport>,
     /// Its own fresh directory.
     pub directory: String,
+    /// Variables for everything that runs in it.
+    pub env: Vec<(String, String)>,
+    /// The shell for command lines, with its options.
+    pub shell: Vec<String>,
     /// The container round it.
     pub container: Option<Container>,
+    /// Whether the container is for other places too, and outlives this one.
+    is_shared: bool,
 }
 
 /// Whether trials of a cell in this environment each get a place of their own.
@@ -46,16 +54,23 @@ impl Place {
         machine: &Arc<Machine>,
         settings: &Settings,
         run: &str,
+        shared: &Shared,
         stop: &CancellationToken,
     ) -> Result<Place, TransportError> {
         let id = format!("runner-{run}-{}", job::next_number());
-        let container = container::start(machine, settings, run, &id, stop).await?;
+        let is_shared = settings.container.as_ref().is_some_and(|container| container.is_shared);
+        let container = match is_shared {
+            true => shared.enter(machine, settings, run, &id, stop).await?,
+            false => container::start(machine, settings, run, &id, stop).await?,
+        };
         let transport: Arc<dyn Transport> = match &container {
             Some(container) => Arc::new(container.exec()),
             None => machine.transport.clone(),
         };
         let directory = format!("{}/{id}", settings.workdir.trim_end_matches('/'));
-        let place = Place { id, machine: machine.clone(), transport, directory, container };
+        let Settings { env, shell, .. } = settings.clone();
+        let place =
+            Place { id, machine: machine.clone(), transport, directory, env, shell, container, is_shared };
         let quoted = job::quote(&place.directory);
         match job::query(&*place.transport, &format!("mkdir -p {quoted} && cd {quoted}")).await {
             Ok(_) => Ok(place),
@@ -77,13 +92,25 @@ impl Place {
     /// When the machine can't be reached or refuses.
     pub async fn leave(self) -> Result<(), TransportError> {
         match &self.container {
-            Some(container) => container.engine().remove_container(&container.id).await,
-            None => {
+            Some(container) if !self.is_shared => container.engine().remove_container(&container.id).await,
+            _ => {
                 let script =
                     format!("{}\nrm -rf {}", job::sweep_place(&self.id, false), job::quote(&self.directory));
                 job::query(&*self.transport, &script).await.map(drop)
             }
         }
+    }
+
+    /// The same for a place whose container has died: no other place gets it any more.
+    ///
+    /// # Errors
+    /// When the engine refuses.
+    pub async fn discard(mut self, shared: &Shared) -> Result<(), TransportError> {
+        if let Some(container) = self.container.as_ref().filter(|_| self.is_shared) {
+            shared.forget(container).await;
+            self.is_shared = false;
+        }
+        self.leave().await
     }
 
     /// Whether its network is that of its machine.

@@ -2,6 +2,8 @@
 //! by [`Event`]s alone; it prints nothing and writes no result. Read [`Run`], then `scheduler.rs`.
 
 mod cell;
+mod expect;
+mod place;
 mod readiness;
 mod scheduler;
 mod service;
@@ -16,6 +18,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::diagnostic::Sources;
+use crate::environments::Shared;
 use crate::event::{Event, Stage, Status};
 use crate::hosts::Machine;
 use crate::plan::Plan;
@@ -48,6 +51,7 @@ pub struct Run {
     pub stop: CancellationToken,
     /// Where events go.
     pub events: UnboundedSender<Event>,
+    shared: Shared,
     told: Mutex<BTreeSet<Vec<String>>>,
 }
 
@@ -61,7 +65,17 @@ impl Run {
         events: UnboundedSender<Event>,
     ) -> Self {
         let (spec, sources, plan) = experiment;
-        Run { id, spec, sources, plan, machines, stop, events, told: Mutex::default() }
+        Run {
+            id,
+            spec,
+            sources,
+            plan,
+            machines,
+            stop,
+            events,
+            shared: Shared::default(),
+            told: Mutex::default(),
+        }
     }
 
     /// Executes every trial, then removes everything that was made, also after `stop`.

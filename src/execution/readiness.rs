@@ -9,8 +9,8 @@ use super::step;
 use crate::environments::Place;
 use crate::plan::substitute::Context;
 use crate::spec::TimeSpan;
-use crate::spec::workload::Ready;
-use crate::transports::job;
+use crate::spec::service::Ready;
+use crate::transports::job::{self, Job};
 
 const DEFAULT_WAIT: Duration = Duration::from_secs(10);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
@@ -24,29 +24,41 @@ pub(super) async fn wait(
     job_id: &str,
     ready: &Ready,
     context: &Context,
+    env: &[(String, String)],
 ) -> Result<(), String> {
     let within = ready.within.as_ref().map_or(DEFAULT_WAIT, |time| time.value.0);
-    let sign = Sign::new(ready, context)?;
+    let sign = Sign::new(place, ready, context, env)?;
     let look = async {
         while !sign.is_seen(place, job_id).await? {
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
-        Ok(())
+        Ok::<(), String>(())
     };
     match tokio::time::timeout(within, look).await {
-        Ok(result) => result,
-        Err(_) => Err(format!("it was not ready within {}: {}", TimeSpan(within), sign.missing())),
+        Ok(result) => result?,
+        Err(_) => return Err(format!("it was not ready within {}: {}", TimeSpan(within), sign.missing())),
     }
+    if let Some(delay) = &ready.delay {
+        tokio::time::sleep(delay.0).await;
+    }
+    Ok(())
 }
 
 enum Sign {
     Port(u16),
     Log(regex::bytes::Regex),
-    Command(String),
+    Command(Box<Job>),
+    /// It is ready at once; only its delay counts.
+    None,
 }
 
 impl Sign {
-    fn new(ready: &Ready, context: &Context) -> Result<Self, String> {
+    fn new(
+        place: &Place,
+        ready: &Ready,
+        context: &Context,
+        env: &[(String, String)],
+    ) -> Result<Self, String> {
         if let Some(port) = &ready.port {
             let port = context.render(port)?;
             return port.trim().parse().map(Sign::Port).map_err(|_| format!("`{port}` is not a port"));
@@ -55,8 +67,9 @@ impl Sign {
             let pattern = regex::bytes::RegexBuilder::new(&context.render(log)?).multi_line(true).build();
             return pattern.map(Sign::Log).map_err(|error| error.to_string());
         }
-        let command = ready.command.as_ref().map(|command| context.render(command)).transpose()?;
-        Ok(Sign::Command(command.unwrap_or_else(|| "true".into())))
+        let Some(command) = &ready.command else { return Ok(Sign::None) };
+        // Under the wrapper, so that it ends when nobody waits for it any more.
+        step::line(place, command, context, env).map(|job| Sign::Command(Box::new(job)))
     }
 
     async fn is_seen(&self, place: &Place, job_id: &str) -> Result<bool, String> {
@@ -65,12 +78,12 @@ impl Sign {
                 "grep -qsiE ':{port:04X} [0-9A-F]+:[0-9A-F]+ 0A ' /proc/net/tcp /proc/net/tcp6 && echo seen; :"
             ),
             Sign::Log(_) => job::printed_so_far(job_id),
-            Sign::Command(command) => {
-                // Under the wrapper, so that it ends when nobody waits for it any more.
-                let job = step::job(place, command.clone(), &place.directory);
+            Sign::Command(job) => {
+                let job = Job { id: step::next_id(place), ..*job.clone() };
                 let ended = job::run(&*place.transport, &job, None, &CancellationToken::new()).await;
                 return ended.map(|ended| ended.exit_code == 0).map_err(|error| error.message);
             }
+            Sign::None => return Ok(true),
         };
         let printed = job::query(&*place.transport, &script).await.map_err(|error| error.message)?;
         Ok(match self {
@@ -83,7 +96,8 @@ impl Sign {
         match self {
             Sign::Port(port) => format!("nothing listens on port {port}"),
             Sign::Log(pattern) => format!("its output does not match `{pattern}`"),
-            Sign::Command(command) => format!("`{command}` does not succeed"),
+            Sign::Command(job) => format!("`{}` does not succeed", job.command),
+            Sign::None => String::new(),
         }
     }
 }

@@ -9,18 +9,20 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::cell::{self, CellState};
-use super::{Failure, Run, readiness, step};
+use super::step::{Notes, Surroundings};
+use super::{Failure, Run, place, readiness, step};
 use crate::environments::{Place, Settings, is_fresh_for_each_trial};
 use crate::event::Stage;
 use crate::metrics;
 use crate::plan::substitute::Context;
 use crate::plan::{Cell, PlannedService};
 use crate::transports::TransportError;
-use crate::transports::job::{self, Ended};
+use crate::transports::job::{self, Ended, Job};
 
 /// Where a service of a cell runs, and its port; kept for all trials of the cell.
 pub(super) struct ServicePlace {
     pub name: String,
+    environment: String,
     pub place: Place,
     pub port: u16,
     /// Whether each trial gets a new one.
@@ -29,9 +31,10 @@ pub(super) struct ServicePlace {
 
 impl ServicePlace {
     /// Removes it. A failure is told and never touches a measurement.
-    pub(super) async fn leave(self, run: &Run, cell: &Cell) {
+    pub(super) async fn leave(self, run: &Run, cell: &Cell, state: &CellState) {
+        place::leave(run, cell, &self.environment, &state.surroundings(run, &self.place)).await;
         let host = self.place.machine.name.clone();
-        cell::tell(run, &host, &cell.name.to_string(), self.place.leave().await);
+        cell::tell(run, &host, cell.name.as_str(), self.place.leave().await);
     }
 }
 
@@ -43,30 +46,34 @@ pub(super) struct Started<'a> {
     ended: Option<Result<Ended, TransportError>>,
 }
 
-/// Makes the places of the services of `cell` that are not in `places` yet, in the order of the file.
+/// Makes the places of the services of `cell` that are not there yet, in the order of the file.
 pub(super) async fn make_places(
     run: &Run,
     cell: &Cell,
-    context: &Context,
-    places: &mut Vec<ServicePlace>,
+    state: &mut CellState,
+    notes: &mut Notes,
 ) -> Result<(), Failure> {
     for (index, service) in cell.services.iter().enumerate() {
-        if places.get(index).is_some_and(|place| place.name == service.name) {
+        if state.services.get(index).is_some_and(|place| place.name == service.name) {
             continue;
         }
-        let machine = run.machine(&service.host)?;
-        let failed = |error: TransportError| {
-            Failure::new(Stage::Service, format!("service `{}`: {}", service.name, error.with_hint()))
-        };
-        let port = machine.free_port().await.map_err(failed)?;
-        let mut settings = cell::settings(run, &service.environment, context)?;
-        if needs_publishing(run, cell, service, &settings, context).await? {
+        let failed =
+            |reason: String| Failure::new(Stage::Service, format!("service `{}`: {reason}", service.name));
+        let port = run.machine(&service.host)?.free_port().await;
+        let port = port.map_err(|error| failed(error.with_hint()))?;
+        let mut settings = place::settings(run, &service.environment, &state.context)?;
+        if needs_publishing(run, cell, service, &settings, &state.context).await? {
             settings.publish(port);
         }
-        let place = Place::enter(machine, &settings, &run.id, &run.stop).await.map_err(failed)?;
-        cell::tell_place(run, cell, &service.environment, &place).await;
-        let is_fresh = is_fresh_for_each_trial(&run.spec.environments[service.environment.as_str()]);
-        places.insert(index, ServicePlace { name: service.name.clone(), place, port, is_fresh });
+        let place = place::enter(run, &service.host, &settings).await.map_err(failed)?;
+        place::tell(run, cell, &service.environment, &place).await;
+        let declared = &run.spec.environments[service.environment.as_str()];
+        let (name, environment) = (service.name.clone(), service.environment.clone());
+        let is_fresh = is_fresh_for_each_trial(declared);
+        state.services.insert(index, ServicePlace { name, environment, place, port, is_fresh });
+        let around = state.surroundings(run, &state.services[index].place);
+        let around = Surroundings { stage: Stage::Service, ..around };
+        step::run_all(&declared.setup, &around, notes).await?;
     }
     Ok(())
 }
@@ -80,7 +87,7 @@ async fn needs_publishing(
     context: &Context,
 ) -> Result<bool, Failure> {
     let Some(network) = settings.network().filter(|network| *network != "host") else { return Ok(false) };
-    let client = cell::settings(run, &cell.environment, context)?;
+    let client = place::settings(run, &cell.environment, context)?;
     if client.network() != Some(network) {
         return Ok(true);
     }
@@ -119,12 +126,22 @@ pub(super) async fn start<'a>(
     cell: &Cell,
     place: &'a ServicePlace,
     context: &Context,
+    env: &[(String, String)],
 ) -> Result<Started<'a>, (Failure, Option<Ended>)> {
     let failed = |reason: String| Failure::new(Stage::Service, format!("service `{}`: {reason}", place.name));
     let declared = &cell::workload(run, cell).services[place.name.as_str()];
     let context = context.with("port", place.port);
-    let command = context.command(&declared.run).map_err(|reason| (failed(reason), None))?;
-    let job = step::job(&place.place, command, &place.place.directory);
+    let job =
+        step::job(&place.place, &declared.run, &context, env).map_err(|reason| (failed(reason), None))?;
+    let rule = declared.stop.clone().unwrap_or_default();
+    let default = job::Stop::default();
+    let job = Job {
+        stop: job::Stop {
+            signal: rule.signal.map_or(default.signal, |signal| signal.as_str().to_owned()),
+            grace: rule.grace.map_or(default.grace, |grace| grace.0),
+        },
+        ..job
+    };
     let (transport, stop) = (place.place.transport.clone(), CancellationToken::new());
     let running = {
         let (job, stop) = (job.clone(), stop.clone());
@@ -134,7 +151,7 @@ pub(super) async fn start<'a>(
     tokio::task::yield_now().await;
     let mut started = Started { place, stop, running, ended: None };
     let failure = tokio::select! {
-        ready = readiness::wait(&place.place, &job.id, &declared.ready, &context) => match ready {
+        ready = readiness::wait(&place.place, &job.id, &declared.ready, &context, env) => match ready {
             Ok(()) => return Ok(started),
             Err(reason) => failed(reason),
         },

@@ -12,26 +12,36 @@ use crate::metrics::{self, ToolOutput};
 use crate::plan::substitute::Context;
 use crate::spec::TimeSpan;
 use crate::spec::host::Sudo;
-use crate::spec::workload::{RunStep, Step, Steps};
-use crate::transports::Transport;
+use crate::spec::step::{RunStep, Step, Steps, Upload};
+use crate::spec::workload::Command;
 use crate::transports::job::{self, Ended, Job, Stopped};
+use crate::transports::{Transport, files};
 
 /// What steps run in.
 pub(super) struct Surroundings<'a> {
     pub run: &'a Run,
     pub place: &'a Place,
     pub context: &'a Context,
+    /// The variables of the workload.
+    pub env: &'a [(String, String)],
     pub stage: Stage,
     /// The longest time of a command that has none of its own.
     pub limit: Duration,
     pub stop: &'a CancellationToken,
 }
 
-/// Runs `steps` one after the other; the first that fails ends them. Cache drops are added to `drops`.
+/// What steps leave to be told.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    pub drops: Vec<CacheDrop>,
+    pub warnings: Vec<String>,
+}
+
+/// Runs `steps` one after the other; the first that fails ends them.
 pub(super) async fn run_all(
     steps: &Steps,
     around: &Surroundings<'_>,
-    drops: &mut Vec<CacheDrop>,
+    notes: &mut Notes,
 ) -> Result<(), Failure> {
     let Surroundings { place, stage, stop, .. } = *around;
     for step in &steps.0 {
@@ -43,8 +53,15 @@ pub(super) async fn run_all(
                 () = tokio::time::sleep(*time) => {}
                 () = stop.cancelled() => return Err(Failure::interrupted(stage)),
             },
-            Step::DropCaches => drops.push(drop_caches(&place.machine, stage).await?),
+            Step::DropCaches { optional } => match drop_caches(&place.machine, stage).await {
+                Ok(drop) => notes.drops.push(drop),
+                Err(failure) if *optional => {
+                    notes.warnings.push(format!("cold: not possible: {}", failure.reason));
+                }
+                Err(failure) => return Err(failure),
+            },
             Step::Run(step) => command(step, around).await?,
+            Step::Upload(file) => upload(file, around).await?,
         }
     }
     Ok(())
@@ -62,9 +79,8 @@ async fn drop_caches(machine: &Machine, stage: Stage) -> Result<CacheDrop, Failu
 }
 
 async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failure> {
-    let Surroundings { run, place, context, stage, limit, stop } = *around;
+    let Surroundings { run, place, context, env, stage, limit, stop } = *around;
     let failed = |reason: String| Failure::new(stage, reason);
-    let command = context.render(&step.command).map_err(failed)?;
     let on = step.on.as_deref().map(|on| on.as_str());
     let (machine, is_inside) = match on {
         None | Some("environment") => (&place.machine, true),
@@ -74,22 +90,42 @@ async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failur
     if step.sudo && machine.sudo == Sudo::None && !(is_inside && place.container.is_some()) {
         return Err(failed(format!("a step wants `sudo`, and `{}` has `sudo: none`", machine.name)));
     }
-    let (transport, directory): (&dyn Transport, &str) = match is_inside {
-        true => (&*place.transport, &place.directory),
-        false => (&*machine.transport, "/"),
+    let mut job = line(place, &step.command, context, env).map_err(failed)?;
+    let transport: &dyn Transport = match is_inside {
+        true => &*place.transport,
+        false => {
+            // The environment's own shell and variables are not there.
+            job.command = job::Command::line(job.command.to_string());
+            job.env = env.to_vec();
+            job.directory = "/".into();
+            &*machine.transport
+        }
     };
     let timeout = step.timeout.map_or(limit, |time| time.0);
     // What a step starts and sends to a group of its own stays until the cell ends: it may be meant to.
-    let job = Job { sudo: step.sudo, ends_daemons: false, ..job(place, command, directory) };
+    let job = Job { sudo: step.sudo, ends_daemons: false, ..job };
     let ended =
         job::run(transport, &job, Some(timeout), stop).await.map_err(|error| failed(error.message))?;
+    let command = job.command.to_string();
     if let Some(stopped) = ended.stopped {
-        return Err(ended_early(&job.command, stopped, timeout, stage));
+        return Err(ended_early(&command, stopped, timeout, stage));
     }
     match ended.exit_code {
         0 => Ok(()),
-        _ => Err(failed(metrics::reason(&format!("`{}` failed", shortened(&job.command)), printed(&ended)))),
+        _ => Err(failed(metrics::reason(&format!("`{}` failed", shortened(&command)), printed(&ended)))),
     }
+}
+
+/// Copies a file or folder into the directory of the cell.
+pub(super) async fn upload(upload: &Upload, around: &Surroundings<'_>) -> Result<(), Failure> {
+    let Surroundings { run, place, context, stage, .. } = *around;
+    let failed = |reason: String| Failure::new(stage, reason);
+    let from = context.render(&upload.from).map_err(failed)?;
+    let source = run.sources.directory(upload.from.span).join(&from);
+    let to = upload.to.as_ref().map(|to| context.render(to)).transpose().map_err(failed)?;
+    let name = to.unwrap_or_else(|| source.file_name().unwrap_or_default().to_string_lossy().into_owned());
+    let uploaded = files::upload(&*place.transport, &source, &place.directory, &name).await;
+    uploaded.map_err(|error| failed(error.with_hint()))
 }
 
 /// The time a command may take when neither it nor its workload says.
@@ -97,11 +133,55 @@ pub(super) fn default_timeout(run: &Run) -> Duration {
     run.spec.timeout.as_ref().map_or(DEFAULT_TIMEOUT, |time| time.value.0)
 }
 
-/// A command of `place`, under the wrapper.
-pub(super) fn job(place: &Place, command: String, directory: &str) -> Job {
-    let id = format!("{}-{}", place.id, job::next_number());
-    let directory = directory.to_owned();
-    Job { command, directory, sudo: false, ends_daemons: true, id, place: place.id.clone() }
+/// A command of `place` with its values, under the wrapper.
+///
+/// # Errors
+/// A template that can't be rendered.
+pub(super) fn job(
+    place: &Place,
+    command: &Command,
+    context: &Context,
+    env: &[(String, String)],
+) -> Result<Job, String> {
+    let words: Vec<String> =
+        command.words.iter().map(|word| context.render(word)).collect::<Result<_, _>>()?;
+    Ok(under_wrapper(
+        place,
+        env,
+        match command.is_list {
+            true => job::Command::Words(words),
+            false => job::Command::Line { shell: place.shell.clone(), text: words.concat() },
+        },
+    ))
+}
+
+/// The same for a line alone.
+pub(super) fn line(
+    place: &Place,
+    text: &str,
+    context: &Context,
+    env: &[(String, String)],
+) -> Result<Job, String> {
+    let text = context.render(text)?;
+    Ok(under_wrapper(place, env, job::Command::Line { shell: place.shell.clone(), text }))
+}
+
+fn under_wrapper(place: &Place, env: &[(String, String)], command: job::Command) -> Job {
+    Job {
+        command,
+        env: [&place.env, env].concat(),
+        directory: place.directory.clone(),
+        sudo: false,
+        ends_daemons: true,
+        stop: job::Stop::default(),
+        id: next_id(place),
+        place: place.id.clone(),
+    }
+}
+
+/// An id that no other job has.
+pub(super) fn next_id(place: &Place) -> String {
+    format!("{}-{}", place.id, job::next_number())
 }
 
 /// What was printed, as metrics take it.

@@ -8,27 +8,29 @@ use minijinja::context;
 
 use super::cell::{self, CellState};
 use super::service::{self, Started};
-use super::step::Surroundings;
-use super::{Failure, Run, step, timestamp};
-use crate::event::{CacheDrop, Captured, Event, Outcome, Stage, Status};
+use super::step::{Notes, Surroundings};
+use super::{Failure, Run, expect, step, timestamp};
+use crate::event::{Captured, Event, Expectation, Outcome, Stage, Status};
 use crate::metrics;
 use crate::plan::substitute::Context;
 use crate::plan::{Cell, Trial};
+use crate::spec::List;
+use crate::transports::files;
 use crate::transports::job::{self, Ended, Stream};
 
 /// What a trial gathers on its way, kept also when it fails.
 #[derive(Default)]
 pub(super) struct Gathered {
-    pub drops: Vec<CacheDrop>,
+    pub notes: Notes,
     pub outputs: BTreeMap<String, Captured>,
-    pub warnings: Vec<String>,
+    pub expectations: Vec<Expectation>,
 }
 
 pub(super) async fn execute(run: &Run, cell: &Cell, state: &mut CellState, trial: &Trial) -> Outcome {
     let started = timestamp();
     let clock = tokio::time::Instant::now();
     let mut gathered = Gathered::default();
-    let result = match state.ready(run, cell, &mut gathered.drops).await {
+    let result = match state.ready(run, cell, &mut gathered.notes).await {
         Ok(()) => {
             run.say(Event::TrialSetUp { trial: trial.clone(), host: cell.host.clone() });
             with_services(run, cell, state, trial, &mut gathered).await
@@ -53,8 +55,9 @@ pub(super) async fn execute(run: &Run, cell: &Cell, state: &mut CellState, trial
         started,
         elapsed_s: clock.elapsed().as_secs_f64(),
         measurements,
-        warnings: gathered.warnings,
-        caches: gathered.drops,
+        warnings: gathered.notes.warnings,
+        caches: gathered.notes.drops,
+        expectations: gathered.expectations,
         outputs: gathered.outputs,
     }
 }
@@ -73,7 +76,7 @@ async fn with_services(
     let mut started: Vec<Started<'_>> = Vec::new();
     let mut failure = None;
     for place in &state.services {
-        match service::start(run, cell, place, &context).await {
+        match service::start(run, cell, place, &context, &state.env).await {
             Ok(service) => started.push(service),
             Err((reason, ended)) => {
                 failure = Some(reason);
@@ -94,7 +97,8 @@ async fn with_services(
         gathered.keep_service(&name, service.stop().await);
     }
     // Only now: a metric may stand in what a service has printed.
-    read(run, cell, &measured?, gathered)
+    let measured = measured?;
+    read(run, cell, &measured, &context, gathered)
 }
 
 /// What happens while the services run.
@@ -109,38 +113,85 @@ async fn beside(
     let workload = cell::workload(run, cell);
     let Some(place) = &state.place else { return Err(Failure::new(Stage::Host, "the cell has no place")) };
     let limit = step::default_timeout(run);
-    let prepare = Surroundings { run, place, context, stage: Stage::Prepare, limit, stop: &run.stop };
-    step::run_all(&workload.prepare, &prepare, &mut gathered.drops).await?;
+    let env = &state.env;
+    let prepare = Surroundings { run, place, context, env, stage: Stage::Prepare, limit, stop: &run.stop };
+    step::run_all(&workload.prepare, &prepare, &mut gathered.notes).await?;
     let timeout = workload.timeout.as_ref().map_or(limit, |time| time.value.0);
     let measured = measure(run, cell, &prepare, timeout, services, gathered).await;
     let conclude = Surroundings { stage: Stage::Conclude, ..prepare };
-    let concluded = step::run_all(&workload.conclude, &conclude, &mut gathered.drops).await;
+    let concluded = step::run_all(&workload.conclude, &conclude, &mut gathered.notes).await;
+    let fetched = fetch(&workload.fetch, &conclude, gathered).await;
     let ended = measured?;
-    concluded.map(|()| ended)
+    concluded.and(fetched).map(|()| ended)
 }
 
-/// Reads the metrics out of everything that was printed.
-fn read(run: &Run, cell: &Cell, ended: &Ended, gathered: &mut Gathered) -> Measured {
-    let metrics = &cell::workload(run, cell).metrics;
-    let cut = gathered.outputs.iter().find(|(_, output)| output.is_cut());
+/// Brings files back, also when the command failed: they may tell why.
+async fn fetch(wanted: &List, around: &Surroundings<'_>, gathered: &mut Gathered) -> Result<(), Failure> {
+    let failed = |reason: String| Failure::new(Stage::Fetch, reason);
+    let Surroundings { place, context, .. } = *around;
+    let patterns = wanted.values.iter().map(|path| context.render(path)).collect::<Result<Vec<_>, _>>();
+    let patterns = patterns.map_err(failed)?;
+    if patterns.is_empty() {
+        return Ok(());
+    }
+    let fetched = files::fetch(&*place.transport, &place.directory, &patterns).await;
+    for file in fetched.map_err(|error| failed(error.with_hint()))? {
+        let captured = Captured { bytes: file.bytes, size: file.size };
+        gathered.outputs.insert(format!("files/{}", file.name), captured);
+    }
+    Ok(())
+}
+
+/// Reads the metrics out of everything that was printed, and judges what is expected of them.
+fn read(run: &Run, cell: &Cell, ended: &Ended, context: &Context, gathered: &mut Gathered) -> Measured {
+    let workload = cell::workload(run, cell);
+    let metrics = &workload.metrics;
+    let is_printed = |name: &str| !name.starts_with("files/");
+    let cut = gathered.outputs.iter().find(|(name, output)| output.is_cut() && is_printed(name));
     if let Some((name, output)) = cut {
         let what = format!("{name} has {} bytes, of which {} are kept", output.size, output.bytes.len());
         if metrics.tool.is_some() || !metrics.extract.is_empty() {
             return Err(Failure::new(Stage::Metrics, format!("{what}: nothing is read out of a part")));
         }
-        gathered.warnings.push(what);
+        gathered.notes.warnings.push(what);
     }
     if ended.is_coarse {
         let why = "the machine's clock was set meanwhile, or tells no fractions";
-        gathered.warnings.push(format!("elapsed has a resolution of 10 ms: {why}"));
+        gathered.notes.warnings.push(format!("elapsed has a resolution of 10 ms: {why}"));
     }
-    let outputs =
-        gathered.outputs.iter().map(|(name, output)| (name.clone(), output.bytes.as_slice())).collect();
-    let stage = if ended.exit_code == 0 { Stage::Metrics } else { Stage::Run };
-    let (measurements, warnings) = metrics::read(metrics, &outputs, ended.exit_code, ended.elapsed_s)
-        .map_err(|reason| Failure::new(stage, reason))?;
-    gathered.warnings.extend(warnings);
-    Ok(measurements)
+    let expect = workload.expect.as_deref();
+    let is_fine = expect::is_fine(expect, ended.exit_code);
+    let read = {
+        let outputs: BTreeMap<String, &[u8]> =
+            gathered.outputs.iter().map(|(name, output)| (name.clone(), output.bytes.as_slice())).collect();
+        let stage = if is_fine { Stage::Metrics } else { Stage::Run };
+        let code = if is_fine { 0 } else { ended.exit_code };
+        let services =
+            workload.services.iter().map(|(name, service)| (&service.metrics, Some(name.as_str())));
+        std::iter::once((metrics, None))
+            .chain(services)
+            .map(|(metrics, service)| {
+                metrics::read(metrics, &outputs, if service.is_some() { 0 } else { code }, service)
+            })
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|reason| Failure::new(stage, reason))
+    };
+    let mut measurements = Vec::new();
+    if let Ok(found) = &read {
+        for (values, warnings) in found {
+            measurements.extend(values.clone());
+            gathered.notes.warnings.extend(warnings.clone());
+        }
+        measurements.push(metrics::elapsed(ended.elapsed_s));
+    }
+    if let Some(expect) = expect {
+        gathered.expectations = expect::judge(expect, ended, &measurements, context);
+    }
+    read?;
+    match gathered.expectations.iter().find(|verdict| !verdict.holds) {
+        Some(broken) => Err(expect::failure(broken)),
+        None => Ok(measurements),
+    }
 }
 
 /// Runs the measured command. A service that dies meanwhile ends it. What it printed is kept, however it
@@ -154,9 +205,8 @@ async fn measure(
     gathered: &mut Gathered,
 ) -> Result<Ended, Failure> {
     let failed = |reason: String| Failure::new(Stage::Run, reason);
-    let Surroundings { place, context, .. } = *around;
-    let command = context.command(&cell::workload(run, cell).run).map_err(failed)?;
-    let job = step::job(place, command, &place.directory);
+    let Surroundings { place, context, env, .. } = *around;
+    let job = step::job(place, &cell::workload(run, cell).run, context, env).map_err(failed)?;
     let stop = run.stop.child_token();
     let mut running = std::pin::pin!(job::run(&*place.transport, &job, Some(timeout), &stop));
     let (ended, death) = tokio::select! {
@@ -175,7 +225,7 @@ async fn measure(
     }
     let ended = ended.map_err(|error| failed(error.with_hint()))?;
     match ended.stopped {
-        Some(stopped) => Err(step::ended_early(&job.command, stopped, timeout, Stage::Run)),
+        Some(stopped) => Err(step::ended_early(&job.command.to_string(), stopped, timeout, Stage::Run)),
         None => Ok(ended),
     }
 }

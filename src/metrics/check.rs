@@ -1,29 +1,67 @@
 //! Rules on the `metrics:` of every workload: tools, metrics and expressions that exist.
 
-use crate::diagnostic::{Problem, suggest};
+use crate::diagnostic::{Problem, Sources, suggest};
 use crate::spec::metric::{Extract, Metrics};
 use crate::spec::{Spec, Text, Workload};
 
-use super::{TOOLS, parser};
+use super::{Metric, TOOLS, parser};
 
 /// The metric that every trial has.
 pub const ELAPSED: &str = "elapsed";
 
-/// Every mistake in the metrics of the workloads of `spec`.
-pub fn check(spec: &Spec) -> Vec<Problem> {
+/// Every mistake in the metrics of the workloads of `spec`, and in what they expect of them.
+pub fn check(spec: &Spec, sources: &Sources) -> Vec<Problem> {
     let mut problems = Vec::new();
     for workload in spec.workloads.values() {
-        tool(&workload.metrics, &mut problems);
-        for (name, extract) in &workload.metrics.extract {
-            check_extract(workload, name, extract, &mut problems);
+        let services = workload.services.values().map(|service| &service.metrics);
+        for metrics in std::iter::once(&workload.metrics).chain(services) {
+            tool(metrics, &mut problems);
+            for (name, extract) in &metrics.extract {
+                check_extract(workload, name, extract, &mut problems);
+            }
         }
+        expectations(spec, workload, sources, &mut problems);
     }
     problems
 }
 
+/// The names of all metrics that trials of `workload` can have.
+pub fn names(workload: &Workload) -> Vec<String> {
+    let of = |metrics: &Metrics, prefix: &str| {
+        let known = metrics.tool.as_deref().and_then(|tool| parser(tool)).map(|tool| tool.metrics());
+        let is_kept = |metric: &Metric| match metrics.keep.is_empty() {
+            true => metric.headline,
+            false => metrics.keep.values.iter().any(|name| name.as_str() == metric.name),
+        };
+        let of_tool = known.into_iter().flatten().filter(is_kept).map(|metric| metric.name.to_owned());
+        let extracted = metrics.extract.keys().map(|name| name.value.clone());
+        of_tool.chain(extracted).map(|name| format!("{prefix}{name}")).collect::<Vec<_>>()
+    };
+    let services = workload
+        .services
+        .iter()
+        .flat_map(|(name, service)| of(&service.metrics, &format!("{}.", name.value)));
+    of(&workload.metrics, "").into_iter().chain(services).chain([ELAPSED.to_owned()]).collect()
+}
+
+fn expectations(spec: &Spec, workload: &Workload, sources: &Sources, problems: &mut Vec<Problem>) {
+    let Some(expect) = &workload.expect else { return };
+    let known = names(workload);
+    for name in expect.metrics.values.iter().filter(|name| !known.contains(&name.value)) {
+        problems.push(
+            Problem::at(name.span, format!("this workload has no metric `{}`", name.value))
+                .help(suggest(name, known.iter().map(String::as_str))),
+        );
+    }
+    if let Some(when) = &expect.when {
+        let names = spec.trial_names(workload).with(known);
+        problems.extend(names.check_expression(when, when.span, sources));
+    }
+}
+
 fn tool(metrics: &Metrics, problems: &mut Vec<Problem>) {
     let Some(tool) = &metrics.tool else {
-        if let Some(first) = metrics.keep.first() {
+        if let Some(first) = metrics.keep.values.first() {
             problems.push(
                 Problem::at(first.span, "`keep` chooses among the metrics of a `tool`")
                     .help("add `tool: NAME`"),
@@ -39,7 +77,9 @@ fn tool(metrics: &Metrics, problems: &mut Vec<Problem>) {
         return;
     };
     let known = parser.metrics();
-    for name in metrics.keep.iter().filter(|name| known.iter().all(|metric| metric.name != name.as_str())) {
+    for name in
+        metrics.keep.values.iter().filter(|name| known.iter().all(|metric| metric.name != name.as_str()))
+    {
         problems.push(
             Problem::at(name.span, format!("`{}` has no metric `{}`", tool.value, name.value))
                 .help(suggest(name, known.iter().map(|metric| metric.name))),

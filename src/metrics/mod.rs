@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{Better, Unit};
 
-pub use check::check;
+pub use check::{check, names};
 pub use regex::extract_regex;
 pub use text::reason;
-pub use workload::read;
+pub use workload::{elapsed, read};
 
 /// One value of a metric from one trial, in its base unit. Never NaN, never infinite.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

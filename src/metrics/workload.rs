@@ -9,17 +9,21 @@ use super::check::ELAPSED;
 use super::{Measurement, Reading, ToolOutput, extract_regex, parser, text};
 
 /// Reads every metric that `metrics` asks for. `outputs` holds `stdout`, `stderr`,
-/// `services/NAME/stdout`, …; `elapsed_s` is the wall time of the command on its machine in seconds.
+/// `services/NAME/stdout`, …; with a `service` it is that one's own output that is read, and its metrics
+/// are called `SERVICE.METRIC`. An exit code that is fine is 0 here, whatever it was.
 ///
 /// # Errors
-/// Why the trial has no valid measurement.
+/// Why there is no valid measurement.
 pub fn read(
     metrics: &Metrics,
     outputs: &BTreeMap<String, &[u8]>,
     exit_code: i32,
-    elapsed_s: f64,
+    service: Option<&str>,
 ) -> Result<(Vec<Measurement>, Vec<String>), String> {
-    let output = |name: &str| outputs.get(name).copied().unwrap_or_default();
+    let output = |name: &str| {
+        let name = service.map_or_else(|| name.to_owned(), |service| format!("services/{service}/{name}"));
+        outputs.get(&name).copied().unwrap_or_default()
+    };
     let tool_output =
         ToolOutput { stdout: output("stdout"), stderr: output("stderr"), exit_code: Some(exit_code) };
     let (mut measurements, warnings) = match metrics.tool.as_deref().and_then(|tool| parser(tool)) {
@@ -32,16 +36,22 @@ pub fn read(
     };
     for (name, extract) in &metrics.extract {
         let from = extract.from.as_deref().map_or("stdout", |from| from.as_str()).replace('.', "/");
-        measurements.extend(read_extract(name, extract, output(&from))?);
+        let found = match from.starts_with("services/") {
+            true => outputs.get(&from).copied().unwrap_or_default(),
+            false => output(&from),
+        };
+        measurements.extend(read_extract(name, extract, found)?);
     }
-    measurements.push(Measurement {
-        name: ELAPSED.into(),
-        value: elapsed_s,
-        unit: Unit::Second,
-        better: Some(Better::Lower),
-        labels: BTreeMap::new(),
-    });
+    if let Some(service) = service {
+        measurements.iter_mut().for_each(|found| found.name = format!("{service}.{}", found.name));
+    }
     Ok((measurements, warnings))
+}
+
+/// The measurement that every trial has: the wall time of its command on its machine, in seconds.
+pub fn elapsed(seconds: f64) -> Measurement {
+    let better = Some(Better::Lower);
+    Measurement { name: ELAPSED.into(), value: seconds, unit: Unit::Second, better, labels: BTreeMap::new() }
 }
 
 fn kept(
@@ -52,7 +62,7 @@ fn kept(
     let headline = parser.metrics();
     let is_kept = |measurement: &Measurement| match metrics.keep.is_empty() {
         true => headline.iter().any(|metric| metric.headline && metric.name == measurement.name),
-        false => metrics.keep.iter().any(|name| name.as_str() == measurement.name),
+        false => metrics.keep.values.iter().any(|name| name.as_str() == measurement.name),
     };
     let kept: Vec<Measurement> = measurements.into_iter().filter(is_kept).collect();
     match kept.is_empty() {

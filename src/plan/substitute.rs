@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use minijinja::Value;
 
 use super::Cell;
-use crate::spec::workload::Command;
 use crate::spec::{Spec, template};
 
 /// What the names of a template stand for.
@@ -34,6 +33,10 @@ impl Context {
             let address = address.map_or("127.0.0.1", |address| address.as_str());
             names.insert("host".into(), minijinja::context! { name => name.value.clone(), address, labels });
         }
+        names.insert(
+            "env".into(),
+            Value::from_iter(spec.variables.iter().map(|(name, value)| (name.clone(), value.clone()))),
+        );
         Context(names)
     }
 
@@ -56,18 +59,8 @@ impl Context {
         template::environment().render_str(text, &self.0).map_err(told)
     }
 
-    /// A command as a line for the shell; the words of a list are quoted.
-    ///
-    /// # Errors
-    /// As [`Context::render`].
-    pub fn command(&self, command: &Command) -> Result<String, String> {
-        let words: Vec<String> =
-            command.words.iter().map(|word| self.render(word)).collect::<Result<_, _>>()?;
-        Ok(if command.is_list { shell_words::join(words) } else { words.concat() })
-    }
-
     /// Whether the bare expression `text` holds.
-    pub(super) fn is_true(&self, text: &str) -> Result<bool, String> {
+    pub fn is_true(&self, text: &str) -> Result<bool, String> {
         let environment = template::environment();
         let value = environment
             .compile_expression(text)

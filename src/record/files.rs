@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::RecordError;
+use crate::secrets::Secrets;
 
 /// Makes `path` hold exactly `bytes`, with the folders above it: written beside it, synced, renamed.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
@@ -28,10 +29,11 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     replace().map_err(|error: std::io::Error| RecordError::new("write", path, error))
 }
 
-/// Writes `value` as indented JSON with a final newline.
-pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {
-    let mut text =
-        serde_json::to_vec_pretty(value).map_err(|error| RecordError::new("write", path, error))?;
+/// Writes `value` as indented JSON with a final newline, without `secrets`.
+pub(super) fn write_json(path: &Path, value: &impl Serialize, secrets: &Secrets) -> Result<(), RecordError> {
+    let value = serde_json::to_value(value).map(|value| secrets.hide_in(value));
+    let text = value.and_then(|value| serde_json::to_vec_pretty(&value));
+    let mut text = text.map_err(|error| RecordError::new("write", path, error))?;
     text.push(b'\n');
     write_file(path, &text)
 }

@@ -15,7 +15,7 @@ use crate::event::Outcome;
 use crate::plan::Cell;
 
 // Parts of a record; the reading half knows them from here alone.
-pub use crate::event::{CacheDrop, Stage, Status};
+pub use crate::event::{CacheDrop, Expectation, Stage, Status};
 pub use crate::metrics::Measurement;
 pub use crate::plan::Phase;
 
@@ -73,7 +73,10 @@ pub struct Record {
     /// Page cache around each `drop_caches`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<CacheDrop>,
-    /// The kept outputs, relative to the run's directory.
+    /// The verdict on each rule of `expect`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<Expectation>,
+    /// The kept outputs and fetched files, relative to the run's directory.
     pub outputs: Vec<KeptOutput>,
 }
 
@@ -101,6 +104,7 @@ impl Record {
             measurements: outcome.measurements.clone(),
             warnings: outcome.warnings.clone(),
             caches: outcome.caches.clone(),
+            expectations: outcome.expectations.clone(),
             outputs,
         }
     }

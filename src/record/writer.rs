@@ -12,6 +12,7 @@ use super::files::{create_unique_folder, write_file, write_json};
 use super::{HostFacts, KeptOutput, Manifest, Record, RecordError, RunDirectory, directory_name, word};
 use crate::event::{Facts, Outcome, output_directory};
 use crate::plan::{Cell, Phase};
+use crate::secrets::Secrets;
 
 /// The open directory of a run that goes on.
 #[derive(Debug)]
@@ -19,25 +20,32 @@ pub struct RunWriter {
     directory: RunDirectory,
     manifest: Manifest,
     records: File,
+    secrets: Secrets,
     /// How each measured trial ended, by its id; a later attempt replaces an earlier one.
     endings: BTreeMap<String, String>,
 }
 
 impl RunWriter {
-    /// Makes `results/EXPERIMENT/START` with the manifest, the experiment as run and no records.
-    pub fn create(results: &Path, manifest: Manifest, experiment: &str) -> Result<Self, RecordError> {
+    /// Makes `results/EXPERIMENT/START` with the manifest, the experiment as run and no records. Nothing of
+    /// `secrets` will stand in any file.
+    pub fn create(
+        results: &Path,
+        manifest: Manifest,
+        experiment: &str,
+        secrets: Secrets,
+    ) -> Result<Self, RecordError> {
         let parent = results.join(&manifest.experiment);
         let directory =
             RunDirectory::new(create_unique_folder(&parent, &directory_name(&manifest.started)?)?);
-        write_json(&directory.manifest(), &manifest)?;
-        write_file(&directory.experiment(), experiment.as_bytes())?;
+        write_json(&directory.manifest(), &manifest, &secrets)?;
+        write_file(&directory.experiment(), secrets.hide(experiment).as_bytes())?;
         let path = directory.records();
         let records = OpenOptions::new()
             .append(true)
             .create_new(true)
             .open(&path)
             .map_err(|error| RecordError::new("create", &path, error))?;
-        Ok(Self { directory, manifest, records, endings: BTreeMap::new() })
+        Ok(Self { directory, manifest, records, secrets, endings: BTreeMap::new() })
     }
 
     /// Where the run lies.
@@ -48,7 +56,7 @@ impl RunWriter {
     /// Keeps what is known of a machine.
     pub fn write_host(&self, host: &str, facts: &Facts) -> Result<(), RecordError> {
         let facts = HostFacts { host: host.to_owned(), facts: facts.clone() };
-        write_json(&self.directory.host(host), &facts)
+        write_json(&self.directory.host(host), &facts, &self.secrets)
     }
 
     /// Keeps what became of a trial: its outputs, then its record. When this returns, both are on disk.
@@ -68,7 +76,7 @@ impl RunWriter {
         for ending in self.endings.into_values() {
             *self.manifest.counts.entry(ending).or_default() += 1;
         }
-        write_json(&self.directory.manifest(), &self.manifest)?;
+        write_json(&self.directory.manifest(), &self.manifest, &self.secrets)?;
         Ok(self.directory)
     }
 
@@ -79,7 +87,7 @@ impl RunWriter {
         }
         let keep = |(name, captured): (&String, &crate::event::Captured)| {
             let path = folder.join(name);
-            write_file(&self.directory.path().join(&path), &captured.bytes)?;
+            write_file(&self.directory.path().join(&path), &self.secrets.hide_bytes(&captured.bytes))?;
             Ok(KeptOutput {
                 path: path.to_string_lossy().into_owned(),
                 size: captured.size,
@@ -91,7 +99,9 @@ impl RunWriter {
 
     fn append(&mut self, record: &Record) -> Result<(), RecordError> {
         let failed = |error: std::io::Error| RecordError::new("append to", &self.directory.records(), error);
-        let mut line = serde_json::to_vec(record).map_err(|error| failed(error.into()))?;
+        let record = serde_json::to_value(record).map(|record| self.secrets.hide_in(record));
+        let line = record.and_then(|record| serde_json::to_vec(&record));
+        let mut line = line.map_err(|error| failed(error.into()))?;
         line.push(b'\n');
         // One write: a kill between two would leave a line that looks whole.
         self.records.write_all(&line).and_then(|()| self.records.sync_data()).map_err(failed)
@@ -157,6 +167,7 @@ mod tests {
             measurements: Vec::new(),
             warnings: Vec::new(),
             caches: Vec::new(),
+            expectations: Vec::new(),
             outputs: [("services/server/stdout".to_owned(), Captured { bytes: b"abc".to_vec(), size: 9 })]
                 .into(),
         }
@@ -165,7 +176,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let results = tempfile::tempdir().unwrap();
-        let mut writer = RunWriter::create(results.path(), manifest(), "workloads: {}\n").unwrap();
+        let mut writer =
+            RunWriter::create(results.path(), manifest(), "workloads: {}\n", Secrets::default()).unwrap();
         writer.write_host("here", &[("kernel".to_owned(), "6.1".to_owned())].into_iter().collect()).unwrap();
         let first = writer.write_outcome(&outcome(1, Status::Failed), &cell()).unwrap();
         let second = writer.write_outcome(&outcome(2, Status::Ok), &cell()).unwrap();
@@ -189,7 +201,12 @@ mod tests {
     fn two_runs_in_one_second_have_two_directories() {
         let results = tempfile::tempdir().unwrap();
         let names: Vec<_> = (0..3)
-            .map(|_| RunWriter::create(results.path(), manifest(), "").unwrap().directory().name())
+            .map(|_| {
+                RunWriter::create(results.path(), manifest(), "", Secrets::default())
+                    .unwrap()
+                    .directory()
+                    .name()
+            })
             .collect();
         assert_eq!(names, ["2026-11-30T11-45-12Z", "2026-11-30T11-45-12Z-2", "2026-11-30T11-45-12Z-3"]);
     }

@@ -1,13 +1,14 @@
 //! The rules that go beyond form: names that must exist, keys that exclude each other, templates. Each
 //! rule is a function; all mistakes come at once. Tools and metric names are checked by `metrics`.
 
+mod environment;
 mod matrix;
+mod steps;
 mod workload;
 
 use indexmap::IndexMap;
 
-use super::environment;
-use super::template::{self, Names};
+use super::template::Names;
 use super::{Environment, Host, Spec, Text};
 use crate::diagnostic::{Problem, Problems, Sources, Span, suggest};
 
@@ -35,11 +36,12 @@ pub fn check(mut spec: Spec, sources: &Sources, found: Vec<Problem>) -> Result<S
     names(&spec.environments, "an environment", &mut problems);
     names(&spec.workloads, "a workload", &mut problems);
     for (name, host) in &spec.hosts {
-        check_host(name, host, &mut problems);
+        check_host(name, host, sources, &mut problems);
     }
+    problems.extend(spec.title.iter().flat_map(|title| Names::default().check(title, sources)));
     twins(&spec.hosts, &mut problems);
-    for (name, environment) in &spec.environments {
-        check_environment(name, environment, &mut problems);
+    for (name, declared) in &spec.environments {
+        environment::check(&spec, name, declared, sources, &mut problems);
     }
     for (name, declared) in &spec.workloads {
         workload::check(&spec, name, declared, sources, &mut problems);
@@ -82,7 +84,9 @@ fn is_name(name: &str) -> bool {
     name.starts_with(char::is_alphanumeric) && name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c))
 }
 
-fn check_host(name: &Text, host: &Host, problems: &mut Vec<Problem>) {
+fn check_host(name: &Text, host: &Host, sources: &Sources, problems: &mut Vec<Problem>) {
+    // A host is there before any cell: of all names it knows the variables of the environment alone.
+    problems.extend(host.texts().flat_map(|text| Names::default().check(text, sources)));
     match (&host.local, &host.ssh) {
         (None, None) => problems.push(
             Problem::at(name.span, format!("host `{}` has no kind", name.value))
@@ -118,43 +122,18 @@ fn twins(hosts: &IndexMap<Text, Host>, problems: &mut Vec<Problem>) {
     }
 }
 
-fn check_environment(name: &Text, environment: &Environment, problems: &mut Vec<Problem>) {
-    let workdir = environment.workdir.as_ref().filter(|workdir| !template::is_template(workdir));
-    if let Some(workdir) = workdir.filter(|workdir| !workdir.starts_with('/')) {
-        problems.push(
-            Problem::at(workdir.span, format!("`{}` is not a whole path", workdir.value))
-                .help("start at `/`; `~` and variables are not replaced here"),
-        );
+impl Spec {
+    /// The names that the templates of a cell know whose workload has these `parameters`.
+    pub fn cell_names<'a>(&self, parameters: impl IntoIterator<Item = &'a Text>) -> Names {
+        let labels = self
+            .hosts
+            .values()
+            .flat_map(|host| host.labels.keys())
+            .map(|label| format!("host.labels.{}", label.value));
+        let fixed = ["workload", "environment", "host.name", "host.address"].map(str::to_owned);
+        let parameters = parameters.into_iter().map(|name| name.value.clone());
+        Names::new(fixed.into_iter().chain(labels).chain(parameters))
     }
-    let Some(container) = &environment.container else { return };
-    match (&container.image, &container.build) {
-        (None, None) => problems.push(
-            Problem::at(name.span, format!("container `{}` has no image", name.value))
-                .help("add `image: NAME` or `build: FOLDER`"),
-        ),
-        (Some(_), Some(build)) => problems.push(
-            Problem::at(build.span, format!("container `{}` has both `image` and `build`", name.value))
-                .help("keep one of them"),
-        ),
-        _ => {}
-    }
-    let literal = |text: &Option<Text>| text.clone().filter(|text| !template::is_template(text));
-    let cpus = literal(&container.cpus)
-        .and_then(|text| environment::cpus(&text).err().map(|reason| (text.span, reason)));
-    let memory = literal(&container.memory)
-        .and_then(|text| environment::memory(&text).err().map(|reason| (text.span, reason)));
-    problems.extend([cpus, memory].into_iter().flatten().map(|(span, reason)| Problem::at(span, reason)));
-}
-
-/// The names of every template of a cell: those of its axes.
-fn point_names(spec: &Spec, parameters: impl Iterator<Item = String>) -> Names {
-    let labels = spec
-        .hosts
-        .values()
-        .flat_map(|host| host.labels.keys())
-        .map(|label| format!("host.labels.{}", label.value));
-    let fixed = ["workload", "environment", "host.name", "host.address"].map(str::to_owned);
-    Names::new(fixed.into_iter().chain(labels).chain(parameters))
 }
 
 /// A name that must be a key of `section`.
@@ -164,6 +143,22 @@ fn must_exist<V>(name: &Text, section: &IndexMap<Text, V>, kind: &str, problems:
             Problem::at(name.span, format!("unknown {kind} `{}`", name.value))
                 .label(format!("not declared under `{kind}s:`"))
                 .help(suggest(name, section.keys().map(|key| key.as_str()))),
+        );
+    }
+}
+
+/// A name that a template can use as it stands.
+fn is_identifier(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// The keys of `env` must be what every shell takes for the name of a variable.
+fn variable_names(env: &IndexMap<Text, Text>, problems: &mut Vec<Problem>) {
+    for name in env.keys().filter(|name| !is_identifier(name) || !name.is_ascii()) {
+        problems.push(
+            Problem::at(name.span, format!("`{}` can't be the name of a variable", name.value))
+                .help("use letters, digits and `_`, and start with a letter"),
         );
     }
 }

@@ -6,21 +6,43 @@ use serde::{Deserialize, Serialize};
 use super::located::{Located, Text};
 use super::string_or_map::string_or_map;
 
-/// One host: exactly one of the kind keys, and what holds for every kind.
+/// Something that can execute commands: exactly one of the kind keys, and what holds for every kind.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Kind: the machine that runs `runner`.
+    ///
+    /// Example: `local: {}`
     pub local: Option<Located<Local>>,
-    /// Kind: a machine reached by SSH.
+    /// Kind: a machine reached by SSH: `user@address:port`, an alias of `~/.ssh/config`, or the fields.
+    ///
+    /// Example: `ssh: pi@192.0.2.11`
     pub ssh: Option<Located<Ssh>>,
     /// How other hosts reach this one, where that differs from the address that `runner` uses.
+    ///
+    /// Default: the address of `ssh`. Example: `peer_address: 10.0.0.11`
     pub peer_address: Option<Text>,
     /// Whether commands may become root without a password.
+    ///
+    /// Default: `passwordless`. Example: `sudo: none`
     pub sudo: Option<Sudo>,
     /// Free text for templates: `{{ host.labels.board }}`.
+    ///
+    /// Default: none. Example: `labels: { board: LattePanda }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub labels: IndexMap<Text, Text>,
+}
+
+impl Host {
+    /// Every text that may hold a template.
+    pub fn texts(&self) -> impl Iterator<Item = &Text> {
+        let ssh = self.ssh.iter().flat_map(|ssh| {
+            let SshFields { address, user, identity, jump, known_hosts, config, .. } = &ssh.0;
+            let optional = [user, identity, jump, known_hosts, config];
+            std::iter::once(address).chain(optional.into_iter().flatten())
+        });
+        ssh.chain(&self.peer_address).chain(self.labels.values())
+    }
 }
 
 /// The machine that runs `runner`; it needs no settings.
@@ -44,18 +66,32 @@ pub enum Sudo {
 #[serde(deny_unknown_fields)]
 pub struct SshFields {
     /// Host name, IP address or alias.
+    ///
+    /// Example: `address: 192.0.2.11`
     pub address: Text,
     /// Login name.
+    ///
+    /// Default: what `~/.ssh/config` says, else yours. Example: `user: pi`
     pub user: Option<Text>,
     /// TCP port.
+    ///
+    /// Default: what `~/.ssh/config` says, else `22`. Example: `port: 2222`
     pub port: Option<Located<u16>>,
     /// Private key file; `~` is the home directory.
+    ///
+    /// Default: those of the agent, of `~/.ssh/config` and the usual ones. Example: `identity: ~/.ssh/lab`
     pub identity: Option<Text>,
     /// A host to connect through, `user@address:port`.
+    ///
+    /// Default: what `~/.ssh/config` says. Example: `jump: gate@198.51.100.1`
     pub jump: Option<Text>,
     /// A known_hosts file, or `accept-new` to add the key of a host that is not known yet.
+    ///
+    /// Default: `~/.ssh/known_hosts`. Example: `known_hosts: accept-new`
     pub known_hosts: Option<Text>,
     /// An SSH client configuration file to read instead of `~/.ssh/config`.
+    ///
+    /// Default: `~/.ssh/config`. Example: `config: lab/ssh_config`
     pub config: Option<Text>,
 }
 

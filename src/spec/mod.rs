@@ -3,6 +3,8 @@
 
 mod check;
 pub mod environment;
+pub mod expect;
+pub mod filters;
 pub mod host;
 mod located;
 pub mod matrix;
@@ -10,12 +12,15 @@ mod merge;
 pub mod metric;
 mod parse;
 mod serialize;
+pub mod service;
+pub mod step;
 mod string_or_map;
 pub mod template;
 mod time;
+mod variables;
 pub mod workload;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -31,44 +36,71 @@ pub use workload::Workload;
 /// The largest file that is read, in bytes.
 pub const FILE_LIMIT: usize = 1 << 20;
 
-/// A whole experiment.
+/// A whole experiment. Only `workloads` has no default.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// The report's title; the file's name by default.
+    /// The report's title.
+    ///
+    /// Default: the file's name. Example: `title: Docker against native`
     pub title: Option<Text>,
-    /// Files whose declarations are merged into this one, relative to it.
+    /// Files whose hosts, environments and workloads are taken over, relative to this one, which wins.
+    ///
+    /// Default: none. Example: `include: [hosts/boards.yaml]`
     #[serde(default, skip_serializing_if = "List::is_empty")]
     pub include: List,
-    /// Where things can run; this machine, named `localhost`, by default.
+    /// Where things can run, by name.
+    ///
+    /// Default: this machine, named `localhost`. Example: `hosts: { board: { ssh: pi@192.0.2.11 } }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub hosts: IndexMap<Text, Host>,
-    /// What can surround a workload; `native` alone by default.
+    /// What can surround a workload, by name.
+    ///
+    /// Default: `native` alone. Example: `environments: { native: {}, docker: { container: { image: debian } } }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub environments: IndexMap<Text, Environment>,
-    /// What can be measured.
+    /// What can be measured, by name.
+    ///
+    /// Example: `workloads: { nap: { run: sleep 0.1 } }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub workloads: IndexMap<Text, Workload>,
-    /// What is measured: every workload on every host in every environment by default.
+    /// What is measured: a list of blocks.
+    ///
+    /// Default: every workload on every host in every environment. Example: `matrix: [{ host: [a, b], size: [1, 2] }]`
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matrix: Vec<Located<matrix::Block>>,
-    /// Measured trials of each cell; 10 by default.
+    /// Measured trials of each cell.
+    ///
+    /// Default: `10`. Example: `repetitions: 5`
     pub repetitions: Option<Located<u32>>,
-    /// Warm-up trials of each cell, kept and marked, left out of estimates; 0 by default.
+    /// Warm-up trials of each cell, kept and marked, left out of estimates.
+    ///
+    /// Default: `0`. Example: `warmup: 1`
     pub warmup: Option<Located<u32>>,
-    /// The order of the trials; `blocks` by default.
+    /// The order of the trials.
+    ///
+    /// Default: `blocks`. Example: `order: sequential`
     pub order: Option<Located<Order>>,
-    /// The seed of the order; a new one for each run by default, kept in its results.
+    /// The seed of the order.
+    ///
+    /// Default: a new one for each run, kept in its results. Example: `seed: 42`
     pub seed: Option<Located<u64>>,
-    /// The longest time of a measured command that has no timeout of its own; 1 h by default.
+    /// The longest time of a command that has no timeout of its own.
+    ///
+    /// Default: `1h`. Example: `timeout: 10m`
     pub timeout: Option<Located<TimeSpan>>,
     /// How the results are shown.
+    ///
+    /// Default: no baseline. Example: `report: { baseline: { environment: native } }`
     #[serde(default)]
     pub report: Report,
     /// Environments that are there for whoever names them, but are not measured by default: `native` where
     /// others are declared, and those that only a file given with `--hosts` declares.
     #[serde(skip)]
     pub offered: BTreeSet<String>,
+    /// The values of `{{ env.NAME }}`, by name: given by who reads the environment, never written.
+    #[serde(skip)]
+    pub variables: BTreeMap<String, String>,
 }
 
 impl Spec {
@@ -82,6 +114,9 @@ impl Spec {
         self.repetitions = Some(Located::unwritten(repetitions));
         for block in &mut self.matrix {
             block.value.repetitions = None;
+        }
+        for workload in self.workloads.values_mut() {
+            workload.repetitions = None;
         }
     }
 }
@@ -111,7 +146,9 @@ impl Order {
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
-    /// What the other cells are compared with: axis to value, e.g. `{ environment: native }`.
+    /// What the other cells are compared with: axis to value.
+    ///
+    /// Default: none. Example: `baseline: { environment: native }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub baseline: IndexMap<Text, Text>,
 }

@@ -1,5 +1,7 @@
 //! A [`Spec`] back into YAML: the experiment as it was run, with includes merged and overrides applied.
 
+use std::collections::BTreeMap;
+
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
@@ -7,8 +9,9 @@ use super::Spec;
 use super::host::Ssh;
 use super::located::{List, Located};
 use super::matrix::{Block, Exclude};
+use super::step::{Step, Steps, Upload};
 use super::time::TimeSpan;
-use super::workload::{Command, Step, Steps};
+use super::workload::Command;
 
 impl Spec {
     /// The experiment as one YAML file. Values keep their meaning; comments and layout are gone.
@@ -78,8 +81,12 @@ impl Serialize for TimeSpan {
 impl Serialize for Step {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Step::DropCaches => serializer.serialize_str("drop_caches"),
+            Step::DropCaches { optional: false } => serializer.serialize_str("drop_caches"),
+            Step::DropCaches { optional } => {
+                entries(serializer, [("drop_caches", BTreeMap::from([("optional", optional)]))])
+            }
             Step::Sleep(time) => entries(serializer, [("sleep", time)]),
+            Step::Upload(upload) => entries(serializer, [("upload", upload)]),
             Step::Run(run) if run.on.is_none() && !run.sudo && run.timeout.is_none() => {
                 run.command.serialize(serializer)
             }
@@ -93,6 +100,15 @@ impl Serialize for Step {
                 map.serialize_entry("timeout", &run.timeout)?;
                 map.end()
             }
+        }
+    }
+}
+
+impl Serialize for Upload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.to {
+            None => self.from.serialize(serializer),
+            Some(to) => entries(serializer, [("from", &self.from), ("to", to)]),
         }
     }
 }

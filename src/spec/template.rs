@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use minijinja::{Environment, UndefinedBehavior};
+use minijinja::{Environment, ErrorKind, UndefinedBehavior};
 
-use super::Text;
+use super::{Text, filters};
 use crate::diagnostic::{Problem, Sources, Span, suggest};
 
 /// The template language of experiment files: minijinja, strict about undefined names.
@@ -14,6 +14,7 @@ pub fn environment<'a>() -> Environment<'a> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_fuel(Some(1_000_000));
+    filters::add(&mut environment);
     // minijinja writes `True`; shells and tools want the word as it stands in YAML.
     environment.set_formatter(|out, state, value| match bool::try_from(value.clone()) {
         Ok(flag) if value.kind() == minijinja::value::ValueKind::Bool => Ok(write!(out, "{flag}")?),
@@ -21,6 +22,9 @@ pub fn environment<'a>() -> Environment<'a> {
     });
     environment
 }
+
+/// What a variable of the environment begins with.
+const VARIABLE: &str = "env.";
 
 /// Whether `text` holds anything to substitute.
 pub fn is_template(text: &str) -> bool {
@@ -43,8 +47,11 @@ impl Names {
         Names(self.0.iter().cloned().chain(more.into_iter().map(Into::into)).collect())
     }
 
+    /// Variables of the environment are known by who runs it, not by the file.
     fn has(&self, name: &str) -> bool {
-        self.0.contains(name) || self.0.iter().any(|known| known.starts_with(&format!("{name}.")))
+        name.starts_with(VARIABLE)
+            || self.0.contains(name)
+            || self.0.iter().any(|known| known.starts_with(&format!("{name}.")))
     }
 
     /// Every mistake in the template `text`: its syntax, and names that do not exist here.
@@ -54,7 +61,11 @@ impl Names {
         }
         let environment = environment();
         match environment.template_from_str(text) {
-            Ok(template) => self.unknown(template.undeclared_variables(true), text.span, sources),
+            Ok(template) => {
+                let mut problems = self.unknown(template.undeclared_variables(true), text.span, sources);
+                problems.extend(unknown_filters(text, text.span, sources));
+                problems
+            }
             Err(error) => {
                 let span = error.range().map_or(text.span, |range| part(text, range, sources));
                 vec![
@@ -68,7 +79,11 @@ impl Names {
     /// Every mistake in the bare expression `text`.
     pub fn check_expression(&self, text: &str, span: Span, sources: &Sources) -> Vec<Problem> {
         match environment().compile_expression(text) {
-            Ok(expression) => self.unknown(expression.undeclared_variables(true), span, sources),
+            Ok(expression) => {
+                let mut problems = self.unknown(expression.undeclared_variables(true), span, sources);
+                problems.extend(unknown_filters(&format!("{{{{{text}}}}}"), span, sources));
+                problems
+            }
             Err(error) => vec![
                 Problem::at(span, format!("bad expression: {}", told(&error)))
                     .help("compare with `==`, `!=` or `<`; join with `and`, `or`, `not`"),
@@ -88,6 +103,41 @@ impl Names {
             })
             .collect()
     }
+}
+
+/// The variables of the environment that `text` names in braces.
+pub fn variables(text: &str) -> BTreeSet<String> {
+    match is_template(text) {
+        true => {
+            environment().template_from_str(text).map(|template| named(template.undeclared_variables(true)))
+        }
+        false => Ok(BTreeSet::new()),
+    }
+    .unwrap_or_default()
+}
+
+/// The variables of the environment that the bare expression `text` names.
+pub fn variables_of_expression(text: &str) -> BTreeSet<String> {
+    let compiled = environment().compile_expression(text).map(|compiled| compiled.undeclared_variables(true));
+    compiled.map(named).unwrap_or_default()
+}
+
+fn named(used: impl IntoIterator<Item = String>) -> BTreeSet<String> {
+    used.into_iter().filter_map(|name| name.strip_prefix(VARIABLE).map(str::to_owned)).collect()
+}
+
+/// minijinja looks for a filter only when it runs it; by then machines are at work.
+fn unknown_filters(text: &str, span: Span, sources: &Sources) -> Vec<Problem> {
+    let is_unknown = |filter: &String| {
+        let called = environment().render_str(&format!("{{{{ 1|{filter} }}}}"), ());
+        called.is_err_and(|error| error.kind() == ErrorKind::UnknownFilter)
+    };
+    let problem = |filter: String| {
+        Problem::at(within(span, &filter, sources), format!("unknown filter `{filter}`"))
+            .label("no filter has this name")
+            .help(suggest(&filter, filters::known()))
+    };
+    filters::used(text).into_iter().filter(is_unknown).map(problem).collect()
 }
 
 fn told(error: &minijinja::Error) -> String {

@@ -11,7 +11,17 @@ pub struct TimeSpan(pub Duration);
 impl<'de> Deserialize<'de> for TimeSpan {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        parse(&text).map(TimeSpan).map_err(D::Error::custom)
+        TimeSpan::parse(&text).map_err(D::Error::custom)
+    }
+}
+
+impl TimeSpan {
+    /// Reads `250ms`, `30s`, `1h30m`, `5 min`.
+    ///
+    /// # Errors
+    /// When it is something else, or has no unit.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        parse(text).map(TimeSpan)
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod docker;
 pub mod fake;
+pub mod files;
 pub mod job;
 pub mod local;
 pub mod ssh;

@@ -5,11 +5,14 @@ mod problems;
 pub mod progress;
 mod remaining;
 
+use std::borrow::Cow;
 use std::error::Error as _;
 use std::io::Write;
+use std::sync::OnceLock;
 
 use crate::error::Error;
 use crate::report::Written;
+use crate::secrets::Secrets;
 
 pub use problems::render as render_problems;
 
@@ -57,7 +60,19 @@ pub fn show_left_behind(label: &str, run: &str) {
 
 /// A line on standard error. A terminal that is gone must not end a run.
 fn tell(line: &str) {
-    let _ = writeln!(anstream::stderr(), "{line}");
+    let _ = writeln!(anstream::stderr(), "{}", without_secrets(line));
+}
+
+/// What may not be seen in anything that is printed from now on.
+static SECRETS: OnceLock<Secrets> = OnceLock::new();
+
+/// Hides `secrets` in everything that is printed from now on. Only the first call counts.
+pub fn hide(secrets: Secrets) {
+    let _ = SECRETS.set(secrets);
+}
+
+fn without_secrets(text: &str) -> Cow<'_, str> {
+    SECRETS.get().map_or(Cow::Borrowed(text), |secrets| secrets.hide(text))
 }
 
 fn console_colours() -> bool {

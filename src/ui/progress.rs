@@ -6,7 +6,7 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::remaining::Remaining;
-use super::{PLAIN, RED, YELLOW, tell};
+use super::{PLAIN, RED, YELLOW, tell, without_secrets};
 use crate::event::{Event, Outcome, Status};
 use crate::plan::Plan;
 use crate::spec::Spec;
@@ -105,7 +105,7 @@ impl Progress {
 
     fn set(&self, host: &str, text: &str) {
         if let Some(bar) = self.hosts.get(host) {
-            bar.set_message(text.to_owned());
+            bar.set_message(without_secrets(text).into_owned());
         }
     }
 

@@ -12,6 +12,7 @@ use regex::Regex;
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("diagnostic", &[]),
+    ("secrets", &[]),
     ("spec", &["units", "diagnostic"]),
     ("plan", &["spec", "diagnostic"]),
     ("metrics", &["spec", "units", "diagnostic"]),
@@ -20,11 +21,24 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("environments", &["spec", "hosts", "transports", "diagnostic"]),
     ("event", &["plan", "metrics"]),
     ("execution", &["event", "plan", "spec", "metrics", "hosts", "environments", "transports", "diagnostic"]),
-    ("record", &["event", "plan", "metrics"]),
+    ("record", &["event", "plan", "metrics", "secrets"]),
     ("analysis", &["record", "metrics", "units"]),
     ("report", &["analysis", "record", "units"]),
     // The kind of a host tells whether a clock may tick on it.
-    ("ui", &["event", "plan", "analysis", "diagnostic", "error", "units", "spec::Spec", "report::Written"]),
+    (
+        "ui",
+        &[
+            "event",
+            "plan",
+            "analysis",
+            "diagnostic",
+            "error",
+            "units",
+            "secrets",
+            "spec::Spec",
+            "report::Written",
+        ],
+    ),
     ("error", &["diagnostic", "record", "transports"]),
     ("cli", &[]),
 ];
@@ -33,7 +47,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 const MEETING_PLACES: [&str; 3] = ["commands", "main", "lib"];
 
 /// These are computed from text and values alone.
-const PURE: [&str; 8] = ["spec", "plan", "metrics", "analysis", "report", "units", "diagnostic", "event"];
+const PURE: [&str; 9] =
+    ["spec", "plan", "metrics", "analysis", "report", "units", "diagnostic", "secrets", "event"];
 
 /// One source file without its tests and comments, line by line.
 struct Source {

@@ -68,7 +68,8 @@ fn manifest(happened: &Happened) -> Manifest {
 
 /// Writes what happened as `runner run` does; returns where it lies.
 fn write(happened: &Happened, results: &Path) -> PathBuf {
-    let mut writer = RunWriter::create(results, manifest(happened), &happened.spec.to_yaml()).unwrap();
+    let mut writer =
+        RunWriter::create(results, manifest(happened), &happened.spec.to_yaml(), Default::default()).unwrap();
     for (_, event) in &happened.events {
         match event {
             Event::FactsFound { host, facts } => writer.write_host(host, facts).unwrap(),

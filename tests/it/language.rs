@@ -76,7 +76,7 @@ fn scalars_keep_the_text_they_were_written_with() {
         let context = Context::of_cell(&spec, &plan.cells[0]);
         assert_eq!(context.render("{{ p }}").unwrap(), scalar, "as a value of a template");
         for steps in [&workload.prepare, &workload.conclude] {
-            let runner::spec::workload::Step::Run(step) = &steps.0[0].value else { panic!("{scalar}") };
+            let runner::spec::step::Step::Run(step) = &steps.0[0].value else { panic!("{scalar}") };
             assert_eq!(step.command.as_str(), scalar);
         }
         let single = yaml.replace(&format!("[{scalar}, other]"), scalar);
@@ -137,11 +137,15 @@ fn what_is_written_is_read_again_as_the_same() {
     assert_eq!(same, plan);
     assert_eq!(again.to_yaml(), yaml, "and the same text comes out");
     let commands = |spec: &Spec, plan: &Plan| -> Vec<String> {
-        let command = |cell| Context::of_cell(spec, cell).command(&spec.workloads["network"].run).unwrap();
+        let words = &spec.workloads["network"].run.words;
+        let command = |cell| {
+            let context = Context::of_cell(spec, cell);
+            words.iter().map(|word| context.render(word).unwrap()).collect::<Vec<_>>().join(" ")
+        };
         plan.cells.iter().map(command).collect()
     };
     assert_eq!(commands(&again, &same), commands(&spec, &plan));
-    assert!(commands(&spec, &plan)[0].contains("'two words' 0123"));
+    assert!(commands(&spec, &plan)[0].contains("two words 0123"));
     assert_eq!(sources.get(1).is_some(), other_sources.get(1).is_some());
     for text in ["fe80::1", "2222", "\"007\"", "accept-new", "1m 30s", "fresh: trial", "sudo: none", "0.50"] {
         assert!(yaml.contains(text), "{text} is missing in\n{yaml}");

@@ -19,7 +19,7 @@ pub fn plan_of(file: &Path, hosts: Option<&Path>) -> Result<Plan, Problems> {
     let mut files = vec![(Fragment::Experiment, file)];
     files.extend(hosts.map(|hosts| (Fragment::Hosts, hosts)));
     let (spec, sources) = Reader::new(&read).read(&files)?;
-    let found = runner::metrics::check(&spec);
+    let found = runner::metrics::check(&spec, &sources);
     let mut spec = spec::check(spec, &sources, found)?;
     spec.seed.get_or_insert(Located::unwritten(7));
     Plan::new(&spec, &sources)

@@ -12,7 +12,7 @@ use runner::ui::render_problems;
 fn plan(file: &Path) -> Result<Plan, Problems> {
     let read = |path: &Path| fs::read_to_string(path).map_err(|_| "there is no such file".to_owned());
     let (spec, sources) = Reader::new(&read).read(&[(Fragment::Experiment, file)])?;
-    let found = runner::metrics::check(&spec);
+    let found = runner::metrics::check(&spec, &sources);
     let spec = spec::check(spec, &sources, found)?;
     Plan::new(&spec, &sources)
 }

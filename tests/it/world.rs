@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 pub fn plan(yaml: &str) -> Result<(Spec, Sources, Plan), Problems> {
     let read = |_: &Path| Ok(yaml.to_owned());
     let (spec, sources) = Reader::new(&read).read(&[(Fragment::Experiment, Path::new("experiment.yaml"))])?;
-    let found = runner::metrics::check(&spec);
+    let found = runner::metrics::check(&spec, &sources);
     let spec = spec::check(spec, &sources, found)?;
     let plan = Plan::new(&spec, &sources)?;
     Ok((spec, sources, plan))

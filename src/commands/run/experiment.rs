@@ -8,9 +8,11 @@ use std::{fs, io};
 use sha2::{Digest, Sha256};
 
 use crate::cli::RunArguments;
+use crate::commands::variables;
 use crate::diagnostic::{Problems, Sources};
 use crate::metrics;
 use crate::plan::Plan;
+use crate::secrets::Secrets;
 use crate::spec::{self, Fragment, Located, Reader, Spec};
 
 /// What will be run.
@@ -22,6 +24,8 @@ pub(super) struct Experiment {
     pub yaml: String,
     /// SHA-256 of that YAML without a seed that was only drawn for this run, in hexadecimal.
     pub digest: String,
+    /// What may not be written.
+    pub secrets: Secrets,
 }
 
 /// Reads and checks everything that can be checked without a machine.
@@ -33,7 +37,8 @@ pub(super) fn read(arguments: &RunArguments) -> Result<Experiment, Problems> {
         spec.set_repetitions(repetitions);
     }
     spec.seed = arguments.seed.map(Located::unwritten).or(spec.seed);
-    let found = metrics::check(&spec);
+    let (secrets, mut found) = variables::read(&mut spec, &sources);
+    found.extend(metrics::check(&spec, &sources));
     let mut spec = spec::check(spec, &sources, found)?;
     let is_drawn = spec.seed.is_none();
     spec.seed.get_or_insert_with(|| Located::unwritten(random() % 1_000_000));
@@ -42,7 +47,7 @@ pub(super) fn read(arguments: &RunArguments) -> Result<Experiment, Problems> {
     let yaml = spec.to_yaml();
     let without_draw = Spec { seed: spec.seed.clone().filter(|_| !is_drawn), ..spec.clone() }.to_yaml();
     let digest = Sha256::digest(without_draw).iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Experiment { spec, sources, plan, yaml, digest })
+    Ok(Experiment { spec, sources, plan, yaml, digest, secrets })
 }
 
 /// Environments that nobody asked for are not part of what is run; in the kept experiment they would widen

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::super::matrix::{Block, Exclude};
 use super::super::{List, Spec, Text};
-use super::{must_exist, point_names};
+use super::must_exist;
 use crate::diagnostic::{Problem, Sources, suggest};
 
 /// Axes that every block has.
@@ -70,7 +70,7 @@ fn check_block(spec: &Spec, block: &Block, sources: &Sources, problems: &mut Vec
                 }
             }
             Exclude::Expression(text) => {
-                let names = point_names(spec, parameters.iter().map(|name| (*name).to_owned()));
+                let names = spec.cell_names([]).with(parameters.iter().copied());
                 problems.extend(names.check_expression(text, exclude.span, sources));
             }
         }

@@ -1,9 +1,10 @@
 //! Rules on one workload: its services, its commands, and the names in their templates.
 
-use super::super::template::{Names, is_template};
-use super::super::workload::{Command, Service, Step, Steps};
+use super::super::service::{Ready, Service};
+use super::super::template::{Names, is_template, variables};
+use super::super::workload::Command;
 use super::super::{Spec, Text, Workload};
-use super::{must_exist, point_names};
+use super::{is_identifier, must_exist, steps, variable_names};
 use crate::diagnostic::{Problem, Sources};
 
 /// Names that no parameter may take, since templates know them already.
@@ -42,63 +43,57 @@ pub(super) fn check(
             );
         }
     }
-    let cell = point_names(spec, workload.parameters.keys().map(|name| name.value.clone()));
-    let trial = cell.with(["trial.repetition", "trial.name"]);
-    let beside = trial.with(
-        workload
-            .services
-            .keys()
-            .flat_map(|name| ["address", "port"].map(|field| format!("services.{}.{field}", name.value))),
-    );
+    for (parameter, default) in &workload.parameters {
+        if let Some(variable) = variables(default).first() {
+            problems.push(
+                Problem::at(default.span, format!("parameter `{}` would show a secret", parameter.value))
+                    .label("the value of a parameter is part of names and tables")
+                    .help(format!(
+                        "write `{{{{ env.{variable} }}}}` where it is used, in a command or in `env`"
+                    )),
+            );
+        }
+    }
+    let cell = spec.cell_names(workload.parameters.keys());
+    let beside = spec.trial_names(workload);
+    variable_names(&workload.env, problems);
+    problems.extend(workload.env.values().flat_map(|value| cell.check(value, sources)));
     for service in workload.services.values() {
         check_service(spec, service, &cell, sources, problems);
     }
     check_command(&workload.run, &beside, sources, problems);
-    for (steps, names) in [
-        (&workload.setup, &cell),
-        (&workload.prepare, &beside),
-        (&workload.conclude, &beside),
-        (&workload.cleanup, &cell),
-    ] {
-        check_steps(spec, steps, names, sources, problems);
+    for upload in &workload.files {
+        steps::check_upload(upload, &cell, sources, problems);
+    }
+    for path in &workload.fetch.values {
+        problems.extend(beside.check(path, sources));
+        problems.extend(steps::stays_inside(path));
+    }
+    for (steps, names) in workload.steps().into_iter().zip([&cell, &beside, &beside, &cell]) {
+        steps::check(spec, steps, names, sources, problems);
+    }
+    if let Some(not) = workload.expect.as_ref().and_then(|expect| expect.not.as_ref()) {
+        check_pattern(not, problems);
     }
     unused_parameters(spec, name, workload, problems);
 }
 
-fn is_identifier(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+impl Spec {
+    /// The names that templates know while the services of `workload` run.
+    pub fn trial_names(&self, workload: &Workload) -> Names {
+        let services = workload
+            .services
+            .keys()
+            .flat_map(|name| ["address", "port"].map(|field| format!("services.{}.{field}", name.value)));
+        let trial = ["trial.repetition", "trial.name"].map(str::to_owned);
+        self.cell_names(workload.parameters.keys()).with(trial.into_iter().chain(services))
+    }
 }
 
 fn check_command(command: &Command, names: &Names, sources: &Sources, problems: &mut Vec<Problem>) {
     for word in &command.words {
         problems.extend(names.check(word, sources));
     }
-}
-
-fn check_steps(spec: &Spec, steps: &Steps, names: &Names, sources: &Sources, problems: &mut Vec<Problem>) {
-    for step in &steps.0 {
-        let Step::Run(run) = &step.value else { continue };
-        let mut command = run.command.clone();
-        if command.span.length == 0 {
-            command.span = step.span;
-        }
-        problems.extend(names.check(&command, sources));
-        if is_nearly_drop_caches(&command) {
-            problems.push(
-                Problem::at(command.span, format!("`{}` is taken for a command", command.value))
-                    .help("did you mean `drop_caches`?"),
-            );
-        }
-        if let Some(on) = run.on.as_ref().filter(|on| !["host", "environment"].contains(&on.as_str())) {
-            must_exist(on, &spec.hosts, "host", problems);
-        }
-    }
-}
-
-/// One word that is one or two letters away from the step `drop_caches`.
-fn is_nearly_drop_caches(command: &str) -> bool {
-    command.trim() == command && strsim::levenshtein(command, "drop_caches") <= 2
 }
 
 fn check_service(
@@ -119,31 +114,40 @@ fn check_service(
             false => must_exist(name, &spec.environments, "environment", problems),
         }
     }
-    let own = cell.with(["port"]);
+    let own = cell.with(["port", "trial.repetition", "trial.name"]);
     check_command(&service.run, &own, sources, problems);
-    let ready = &service.ready;
-    let signs = [&ready.port, &ready.log, &ready.command];
-    for sign in signs.iter().copied().flatten() {
-        problems.extend(own.check(sign, sources));
+    let Ready { port, log, command, delay, .. } = &service.ready.value;
+    let signs = [port, log, command];
+    problems.extend(signs.iter().copied().flatten().flat_map(|sign| own.check(sign, sources)));
+    match signs.iter().filter(|sign| sign.is_some()).count() {
+        1 => {}
+        0 if delay.is_some() => {}
+        _ => problems.push(
+            Problem::at(service.ready.span, "a service is ready by exactly one sign")
+                .help("keep one of `port`, `log` and `command`, or a `delay` alone"),
+        ),
     }
-    if signs.iter().filter(|sign| sign.is_some()).count() != 1 {
-        problems.push(
-            Problem::at(ready.span, "a service is ready by exactly one sign")
-                .help("keep one of `port`, `log` and `command`"),
-        );
+    if let Some(log) = log {
+        check_pattern(log, problems);
     }
-    if let Some(log) = &ready.log
-        && let Err(error) = regex::Regex::new(log)
-    {
+}
+
+fn check_pattern(pattern: &Text, problems: &mut Vec<Problem>) {
+    if is_template(pattern) {
+        return;
+    }
+    if let Err(error) = regex::Regex::new(pattern) {
         let told = error.to_string();
         let last = told.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        problems.push(Problem::at(log.span, format!("bad regular expression: {last}")));
+        problems.push(Problem::at(pattern.span, format!("bad regular expression: {last}")));
     }
 }
 
 /// A parameter that no template of the workload or of an environment names changes nothing.
 fn unused_parameters(spec: &Spec, name: &Text, workload: &Workload, problems: &mut Vec<Problem>) {
     let used = serde_json::to_string(&(workload, &spec.environments)).unwrap_or_default();
+    let when = workload.expect.as_ref().and_then(|expect| expect.when.as_deref());
+    let used = used + &when.map(|when| format!("{{{{{when}}}}}")).unwrap_or_default();
     for parameter in workload.parameters.keys().filter(|name| !RESERVED.contains(&name.as_str())) {
         let word = regex::Regex::new(&format!(r"\{{[{{%][^}}]*\b{}\b", regex::escape(parameter)));
         if word.is_ok_and(|word| !word.is_match(&used)) {

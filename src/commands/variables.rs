@@ -1,0 +1,37 @@
+//! The values of `{{ env.NAME }}`, taken from the environment of the command and hidden from then on.
+
+#![allow(clippy::disallowed_methods, reason = "the environment of the command")]
+
+use std::collections::BTreeMap;
+
+use crate::diagnostic::{Problem, Sources};
+use crate::secrets::Secrets;
+use crate::spec::Spec;
+use crate::ui;
+
+/// Gives `spec` every variable that it names, and hides their values in everything that is printed.
+/// Returns the same for what is written, and a mistake for each variable that is not set.
+pub(super) fn read(spec: &mut Spec, sources: &Sources) -> (Secrets, Vec<Problem>) {
+    let mut problems = Vec::new();
+    let mut values = BTreeMap::new();
+    for (name, span) in spec.named_variables(sources) {
+        match std::env::var(&name) {
+            Ok(value) => drop(values.insert(name, value)),
+            Err(error) => {
+                let why = match error {
+                    std::env::VarError::NotPresent => "is not set",
+                    std::env::VarError::NotUnicode(_) => "is not UTF-8 text",
+                };
+                problems.push(
+                    Problem::at(span, format!("the variable `{name}` {why}"))
+                        .label("read from the environment of `runner`")
+                        .help(format!("set it before the command: `{name}=… runner run …`")),
+                );
+            }
+        }
+    }
+    let secrets = Secrets::new(values.values().cloned());
+    ui::hide(secrets.clone());
+    spec.variables = values;
+    (secrets, problems)
+}

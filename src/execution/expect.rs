@@ -1,0 +1,97 @@
+//! `expect`: the verdicts on what a file expects of a trial. Each rule is judged, also after one is broken.
+
+use minijinja::Value;
+
+use super::Failure;
+use crate::event::{Expectation, Stage};
+use crate::metrics::Measurement;
+use crate::plan::substitute::Context;
+use crate::spec::expect::Expect;
+use crate::transports::job::Ended;
+
+/// Whether an exit code is what the file expects: 0, unless it says otherwise.
+pub(super) fn is_fine(expect: Option<&Expect>, exit_code: i32) -> bool {
+    match expect.map(|expect| &expect.exit).filter(|codes| !codes.is_empty()) {
+        Some(codes) => codes.iter().any(|code| code.value == exit_code),
+        None => exit_code == 0,
+    }
+}
+
+/// The verdict on every rule that is written, in their order in the language.
+pub(super) fn judge(
+    expect: &Expect,
+    ended: &Ended,
+    measurements: &[Measurement],
+    context: &Context,
+) -> Vec<Expectation> {
+    let mut verdicts = Vec::new();
+    if !expect.exit.is_empty() {
+        let codes: Vec<String> = expect.exit.iter().map(|code| code.to_string()).collect();
+        let found = (!is_fine(Some(expect), ended.exit_code)).then(|| format!("it is {}", ended.exit_code));
+        verdicts.push(verdict(format!("exit: {}", codes.join(", ")), found));
+    }
+    for name in &expect.metrics.values {
+        let is_missing = !measurements.iter().any(|found| found.name == name.value);
+        verdicts
+            .push(verdict(format!("metrics: {}", name.value), is_missing.then(|| "it is missing".into())));
+    }
+    if let Some(when) = &expect.when {
+        let found = match with(context, measurements).is_true(when) {
+            Ok(true) => None,
+            Ok(false) => Some(values(when, measurements)),
+            Err(reason) => Some(reason),
+        };
+        verdicts.push(verdict(format!("when: {}", when.value), found));
+    }
+    if let Some(not) = &expect.not {
+        verdicts.push(verdict(format!("not: {}", not.value), forbidden(not, ended, context)));
+    }
+    verdicts
+}
+
+/// The failure of a trial that broke a rule.
+pub(super) fn failure(broken: &Expectation) -> Failure {
+    Failure::new(Stage::Expect, format!("expected `{}`, but {}", broken.rule, broken.found))
+}
+
+fn verdict(rule: String, broken: Option<String>) -> Expectation {
+    Expectation { rule, holds: broken.is_none(), found: broken.unwrap_or_default() }
+}
+
+/// The names of the trial, and its metrics; `server.throughput` is a name in `server`.
+fn with(context: &Context, measurements: &[Measurement]) -> Context {
+    let mut services: std::collections::BTreeMap<&str, Vec<(&str, f64)>> = Default::default();
+    let mut all = context.clone();
+    for Measurement { name, value, .. } in measurements {
+        match name.split_once('.') {
+            Some((service, metric)) => services.entry(service).or_default().push((metric, *value)),
+            None => all = all.with(name, *value),
+        }
+    }
+    for (service, metrics) in services {
+        all = all.with(service, Value::from_iter(metrics));
+    }
+    all
+}
+
+/// The metrics that an expression names, with their values.
+fn values(when: &str, measurements: &[Measurement]) -> String {
+    let named = measurements.iter().filter(|found| when.contains(&found.name));
+    let told: Vec<String> =
+        named.map(|found| format!("{} is {} {}", found.name, found.value, found.unit)).collect();
+    if told.is_empty() { "it is false".into() } else { told.join(", ") }
+}
+
+/// The first line of either output that matches, or why that can't be said.
+fn forbidden(not: &str, ended: &Ended, context: &Context) -> Option<String> {
+    let pattern =
+        context.render(not).and_then(|not| regex::bytes::Regex::new(&not).map_err(|error| error.to_string()));
+    match pattern {
+        Err(reason) => Some(reason),
+        Ok(pattern) => [&ended.stdout, &ended.stderr]
+            .into_iter()
+            .flat_map(|stream| stream.bytes.split(|&byte| byte == b'\n'))
+            .find(|line| pattern.is_match(line))
+            .map(|line| format!("a line is `{}`", String::from_utf8_lossy(line).trim_end())),
+    }
+}

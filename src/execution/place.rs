@@ -1,0 +1,78 @@
+//! What execution does with a place beside running commands in it: enter it, say what is special of it,
+//! undo what its environment has set up.
+
+use tokio_util::sync::CancellationToken;
+
+use super::step::{Notes, Surroundings};
+use super::{CLEAN_UP_TIMEOUT, Failure, Run, cell, step};
+use crate::environments::{Place, Settings};
+use crate::event::{Event, Facts, Stage};
+use crate::hosts;
+use crate::plan::Cell;
+use crate::plan::substitute::Context;
+use crate::spec::step::Steps;
+
+/// The settings of `environment` in a cell.
+pub(super) fn settings(run: &Run, environment: &str, context: &Context) -> Result<Settings, Failure> {
+    let declared = &run.spec.environments[environment];
+    Settings::new(declared, &run.sources, &|text| context.render(text))
+        .map_err(|reason| Failure::new(Stage::Host, reason))
+}
+
+/// A new place on `host`.
+///
+/// # Errors
+/// Why there is none.
+pub(super) async fn enter(run: &Run, host: &str, settings: &Settings) -> Result<Place, String> {
+    let machine = run.machine(host).map_err(|failure| failure.reason)?;
+    let entered = Place::enter(machine, settings, &run.id, &run.shared, &run.stop).await;
+    entered.map_err(|error| error.with_hint())
+}
+
+/// Undoes what the environment has set up in a place. A failure is told and never touches a measurement.
+pub(super) async fn leave(run: &Run, cell: &Cell, environment: &str, around: &Surroundings<'_>) {
+    let steps = &run.spec.environments[environment].cleanup;
+    clean_up(steps, around, &format!("environment {environment} of {}", cell.name)).await;
+}
+
+/// Runs clean-up steps, also when the run was stopped: they have a time limit of their own.
+pub(super) async fn clean_up(steps: &Steps, around: &Surroundings<'_>, whose: &str) {
+    let never = CancellationToken::new();
+    let around = Surroundings { stage: Stage::Conclude, limit: CLEAN_UP_TIMEOUT, stop: &never, ..*around };
+    if let Err(failure) = step::run_all(steps, &around, &mut Notes::default()).await {
+        around.run.say(Event::CleanUpFailed {
+            host: around.place.machine.name.clone(),
+            what: format!("cleanup of {whose}"),
+            reason: failure.reason,
+        });
+    }
+}
+
+/// Why the container of `place` died, if it has one that did; looked for only after a failure.
+pub(super) async fn death(place: &Place, has_failed: bool) -> Option<String> {
+    place.container.as_ref().filter(|_| has_failed)?.death().await
+}
+
+/// Tells what in an environment differs from its host: engine and image, file system, version of the tool.
+pub(super) async fn tell(run: &Run, cell: &Cell, environment: &str, place: &Place) {
+    let declared = &run.spec.environments[environment];
+    let host = &place.machine.name;
+    let tool = cell::workload(run, cell).metrics.tool.as_deref().map(|tool| tool.as_str());
+    let is_other = declared.container.is_some() || declared.workdir.is_some();
+    if !is_other || !run.is_news(&[host, environment, tool.unwrap_or_default()]) {
+        return;
+    }
+    let mut facts = Facts::new();
+    let mut add = |name: &str, value: String| facts.insert(format!("{environment}: {name}"), value);
+    if let Some(container) = &place.container {
+        add("engine", container.engine().version.clone());
+        add("image", container.image.clone());
+    }
+    let workdir = place.directory.rsplit_once('/').map_or("/", |(above, _)| above);
+    // A place that can't be asked fails in its first command, with the reason.
+    let found = hosts::place_facts(&*place.transport, workdir, tool.as_slice()).await.unwrap_or_default();
+    for (name, value) in found {
+        add(&name, value);
+    }
+    run.say(Event::FactsFound { host: host.clone(), facts });
+}

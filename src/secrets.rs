@@ -1,0 +1,122 @@
+//! Values that may not be seen: what `{{ env.NAME }}` stood for. Everything that is written or printed goes
+//! through [`Secrets`]; it knows nothing of where text comes from.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+/// What stands in the place of a secret.
+const STARS: &str = "***";
+/// A shorter secret is only hidden where it stands as a word: `pi` stays in `pipe`.
+const SHORT: usize = 4;
+
+/// Texts that are replaced by `***`.
+#[derive(Debug, Clone, Default)]
+pub struct Secrets(Vec<String>);
+
+impl Secrets {
+    /// Hides these values; also as the shell sees them quoted, and the long lines of each.
+    pub fn new(values: impl IntoIterator<Item = String>) -> Self {
+        let mut texts: Vec<String> = Vec::new();
+        for value in values {
+            texts.extend(value.lines().map(str::trim).filter(|line| line.len() >= 8).map(str::to_owned));
+            texts.extend([shell_words::quote(&value).into_owned(), value.trim().to_owned(), value]);
+        }
+        texts.retain(|text| !text.trim().is_empty() && text != "''");
+        // The longest first: a part of it may be a secret of its own.
+        texts.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+        texts.dedup();
+        Secrets(texts)
+    }
+
+    /// `text` without secrets.
+    pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.0.iter().fold(Cow::Borrowed(text), |text, secret| match text.contains(secret.as_str()) {
+            true => Cow::Owned(replace(&text, secret)),
+            false => text,
+        })
+    }
+
+    /// The same for bytes that may not be text.
+    pub fn hide_bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        match (self.0.is_empty(), std::str::from_utf8(bytes)) {
+            (true, _) => Cow::Borrowed(bytes),
+            (false, Ok(text)) => match self.hide(text) {
+                Cow::Borrowed(_) => Cow::Borrowed(bytes),
+                Cow::Owned(hidden) => Cow::Owned(hidden.into_bytes()),
+            },
+            // Text between bytes that are none: each stretch by itself.
+            (false, Err(_)) => {
+                let stretches = bytes.utf8_chunks();
+                let hidden = stretches.flat_map(|chunk| {
+                    [self.hide(chunk.valid()).into_owned().into_bytes(), chunk.invalid().to_vec()]
+                });
+                Cow::Owned(hidden.flatten().collect())
+            }
+        }
+    }
+
+    /// The same for every text in a value, keys included.
+    pub fn hide_in(&self, value: Value) -> Value {
+        if self.0.is_empty() {
+            return value;
+        }
+        match value {
+            Value::String(text) => Value::String(self.hide(&text).into_owned()),
+            Value::Array(list) => list.into_iter().map(|value| self.hide_in(value)).collect(),
+            Value::Object(map) => map
+                .into_iter()
+                .map(|(key, value)| (self.hide(&key).into_owned(), self.hide_in(value)))
+                .collect(),
+            other => other,
+        }
+    }
+}
+
+fn replace(text: &str, secret: &str) -> String {
+    if secret.chars().count() >= SHORT {
+        return text.replace(secret, STARS);
+    }
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    let mut hidden = String::new();
+    let mut rest = text;
+    let mut before = None;
+    while let Some(start) = rest.find(secret) {
+        let (front, back) = (&rest[..start], &rest[start + secret.len()..]);
+        let last = front.chars().next_back().or(before);
+        let is_alone = !is_word(last) && !is_word(back.chars().next());
+        hidden.push_str(front);
+        hidden.push_str(if is_alone { STARS } else { secret });
+        before = secret.chars().next_back();
+        rest = back;
+    }
+    hidden + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Secrets;
+    use serde_json::json;
+
+    #[test]
+    fn secrets_become_stars() {
+        let secrets = Secrets::new(["hunter2".into(), "it's mine".into(), "pi".into(), String::new()]);
+        for (text, expected) in [
+            ("login hunter2, hunter2!", "login ***, ***!"),
+            ("echo 'it'\\''s mine'", "echo ***"),
+            ("it's mine", "***"),
+            ("pi@board pipe 3pi pi", "***@board pipe 3pi ***"),
+            ("nothing", "nothing"),
+        ] {
+            assert_eq!(secrets.hide(text), expected);
+        }
+        assert_eq!(&*secrets.hide_bytes(b"\xffhunter2\xfe"), b"\xff***\xfe");
+        assert_eq!(secrets.hide_in(json!({ "a": ["hunter2", 1] })), json!({ "a": ["***", 1] }));
+    }
+
+    #[test]
+    fn lines_of_a_key_are_hidden_too() {
+        let secrets = Secrets::new(["-----BEGIN-----\nAAAAB3NzaC1yc2E\n-----END-----\n".into()]);
+        assert_eq!(secrets.hide("x AAAAB3NzaC1yc2E y"), "x *** y");
+    }
+}
