@@ -1,18 +1,20 @@
 //! `expect`: the verdicts on what a file expects of a trial. Each rule is judged, also after one is broken.
 
+use std::collections::BTreeMap;
+
 use minijinja::Value;
 
 use super::Failure;
 use crate::event::{Expectation, Stage};
 use crate::metrics::Measurement;
 use crate::plan::substitute::Context;
-use crate::spec::expect::Expect;
+use crate::spec::expect::{self as spec, Expect};
 use crate::transports::job::Ended;
 
 /// Whether an exit code is what the file expects: 0, unless it says otherwise.
 pub(super) fn is_fine(expect: Option<&Expect>, exit_code: i32) -> bool {
-    match expect.map(|expect| &expect.exit).filter(|codes| !codes.is_empty()) {
-        Some(codes) => codes.iter().any(|code| code.value == exit_code),
+    match expect.map(|expect| &expect.exit.values).filter(|codes| !codes.is_empty()) {
+        Some(codes) => codes.iter().any(|code| spec::exit_code(code) == Ok(exit_code)),
         None => exit_code == 0,
     }
 }
@@ -26,7 +28,7 @@ pub(super) fn judge(
 ) -> Vec<Expectation> {
     let mut verdicts = Vec::new();
     if !expect.exit.is_empty() {
-        let codes: Vec<String> = expect.exit.iter().map(|code| code.to_string()).collect();
+        let codes: Vec<&str> = expect.exit.values.iter().map(|code| code.as_str()).collect();
         let found = (!is_fine(Some(expect), ended.exit_code)).then(|| format!("it is {}", ended.exit_code));
         verdicts.push(verdict(format!("exit: {}", codes.join(", ")), found));
     }
@@ -60,16 +62,16 @@ fn verdict(rule: String, broken: Option<String>) -> Expectation {
 
 /// The names of the trial, and its metrics; `server.throughput` is a name in `server`.
 fn with(context: &Context, measurements: &[Measurement]) -> Context {
-    let mut services: std::collections::BTreeMap<&str, Vec<(&str, f64)>> = Default::default();
+    let mut services: BTreeMap<&str, BTreeMap<&str, f64>> = BTreeMap::new();
     let mut all = context.clone();
     for Measurement { name, value, .. } in measurements {
         match name.split_once('.') {
-            Some((service, metric)) => services.entry(service).or_default().push((metric, *value)),
+            Some((service, metric)) => drop(services.entry(service).or_default().insert(metric, *value)),
             None => all = all.with(name, *value),
         }
     }
     for (service, metrics) in services {
-        all = all.with(service, Value::from_iter(metrics));
+        all = all.with(service, Value::from(metrics));
     }
     all
 }

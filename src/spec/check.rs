@@ -86,7 +86,7 @@ fn is_name(name: &str) -> bool {
 
 fn check_host(name: &Text, host: &Host, sources: &Sources, problems: &mut Vec<Problem>) {
     // A host is there before any cell: of all names it knows the variables of the environment alone.
-    problems.extend(host.texts().flat_map(|text| Names::default().check(text, sources)));
+    problems.extend(host.texts().flat_map(|text| Names::default().check(&text, sources)));
     match (&host.local, &host.ssh) {
         (None, None) => problems.push(
             Problem::at(name.span, format!("host `{}` has no kind", name.value))

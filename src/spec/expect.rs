@@ -1,8 +1,8 @@
 //! `expect`: what must hold for a trial to count, beside an output that is understood.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-use super::located::{List, Located, Text};
+use super::located::{List, Text};
 
 /// What must hold for a trial to count. Each verdict is kept in its record.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -11,8 +11,8 @@ pub struct Expect {
     /// The exit codes that are fine.
     ///
     /// Default: `0`. Example: `exit: [0, 1]`
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "codes")]
-    pub exit: Vec<Located<i32>>,
+    #[serde(default, skip_serializing_if = "List::is_empty")]
+    pub exit: List,
     /// The metrics that must be there.
     ///
     /// Default: at least one of those that are kept. Example: `metrics: [throughput_received]`
@@ -28,15 +28,11 @@ pub struct Expect {
     pub not: Option<Text>,
 }
 
-/// One exit code or a list of them.
-fn codes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Located<i32>>, D::Error> {
-    let List { values, .. } = List::deserialize(deserializer)?;
-    let code = |text: Text| match text.value.parse::<i32>().ok().filter(|code| (0..=255).contains(code)) {
-        Some(value) => Ok(Located { value, span: text.span }),
-        None => {
-            let told = format!("`{}` is not an exit code: a whole number from 0 to 255", text.value);
-            Err(serde::de::Error::custom(told))
-        }
-    };
-    values.into_iter().map(code).collect()
+/// The exit code that `text` is.
+///
+/// # Errors
+/// When it is not a whole number from 0 to 255.
+pub fn exit_code(text: &str) -> Result<i32, String> {
+    let refused = || format!("`{text}` is not an exit code: a whole number from 0 to 255");
+    text.parse::<u8>().map(i32::from).map_err(|_| refused())
 }

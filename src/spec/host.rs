@@ -34,14 +34,39 @@ pub struct Host {
 }
 
 impl Host {
-    /// Every text that may hold a template.
-    pub fn texts(&self) -> impl Iterator<Item = &Text> {
+    /// Every text that may hold a template, with its place.
+    pub fn texts(&self) -> impl Iterator<Item = Text> {
         let ssh = self.ssh.iter().flat_map(|ssh| {
             let SshFields { address, user, identity, jump, known_hosts, config, .. } = &ssh.0;
             let optional = [user, identity, jump, known_hosts, config];
-            std::iter::once(address).chain(optional.into_iter().flatten())
+            // The short form has one place for all of them.
+            std::iter::once(address).chain(optional.into_iter().flatten()).map(|text| {
+                match text.span.length {
+                    0 => Text { span: ssh.span, ..text.clone() },
+                    _ => text.clone(),
+                }
+            })
         });
-        ssh.chain(&self.peer_address).chain(self.labels.values())
+        ssh.chain(self.peer_address.clone()).chain(self.labels.values().cloned())
+    }
+
+    /// The host with every text rendered.
+    ///
+    /// # Errors
+    /// The first that can't be.
+    pub fn rendered(&self, render: &dyn Fn(&str) -> Result<String, String>) -> Result<Host, String> {
+        let mut host = self.clone();
+        if let Some(Located { value: Ssh(fields), .. }) = &mut host.ssh {
+            let SshFields { address, user, identity, jump, known_hosts, config, .. } = fields;
+            let optional = [user, identity, jump, known_hosts, config];
+            for text in std::iter::once(address).chain(optional.into_iter().flatten()) {
+                text.value = render(&text.value)?;
+            }
+        }
+        for text in host.peer_address.iter_mut().chain(host.labels.values_mut()) {
+            text.value = render(&text.value)?;
+        }
+        Ok(host)
     }
 }
 

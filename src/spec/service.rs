@@ -84,18 +84,25 @@ pub struct StopRule {
 pub enum Signal {
     /// The polite one.
     #[default]
+    #[serde(alias = "SIGTERM")]
     Term,
     /// What Ctrl-C sends.
+    #[serde(alias = "SIGINT")]
     Int,
     /// What a closed terminal sends.
+    #[serde(alias = "SIGHUP")]
     Hup,
     /// Ctrl-\.
+    #[serde(alias = "SIGQUIT")]
     Quit,
     /// Free for the program's own use.
+    #[serde(alias = "SIGUSR1")]
     Usr1,
     /// Free for the program's own use.
+    #[serde(alias = "SIGUSR2")]
     Usr2,
     /// The one that can't be refused.
+    #[serde(alias = "SIGKILL")]
     Kill,
 }
 

@@ -99,7 +99,10 @@ impl Names {
             .map(|name| {
                 Problem::at(within(span, &name, sources), format!("unknown name `{name}`"))
                     .label("not defined here")
-                    .help(suggest(&name, self.0.iter().map(String::as_str)))
+                    .help(match self.0.is_empty() {
+                        true => "only variables are known here: `{{ env.NAME }}`".to_owned(),
+                        false => suggest(&name, self.0.iter().map(String::as_str)),
+                    })
             })
             .collect()
     }

@@ -7,6 +7,7 @@ mod architecture;
 mod cli;
 mod end_to_end;
 mod failures;
+mod keys;
 mod language;
 mod metrics;
 mod pipeline;

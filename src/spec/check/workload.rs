@@ -1,5 +1,6 @@
 //! Rules on one workload: its services, its commands, and the names in their templates.
 
+use super::super::expect::exit_code;
 use super::super::service::{Ready, Service};
 use super::super::template::{Names, is_template, variables};
 use super::super::workload::Command;
@@ -72,8 +73,14 @@ pub(super) fn check(
     for (steps, names) in workload.steps().into_iter().zip([&cell, &beside, &beside, &cell]) {
         steps::check(spec, steps, names, sources, problems);
     }
-    if let Some(not) = workload.expect.as_ref().and_then(|expect| expect.not.as_ref()) {
-        check_pattern(not, problems);
+    for expect in &workload.expect {
+        if let Some(not) = &expect.not {
+            problems.extend(beside.check(not, sources));
+            check_pattern(not, problems);
+        }
+        let codes = expect.exit.values.iter();
+        let refused = codes.filter_map(|code| Some(Problem::at(code.span, exit_code(code).err()?)));
+        problems.extend(refused.map(|problem| problem.help("write it in digits, such as `1`")));
     }
     unused_parameters(spec, name, workload, problems);
 }
