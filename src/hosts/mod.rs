@@ -21,6 +21,7 @@ use crate::transports::{Transport, TransportError, job};
 
 pub use caches::{CacheFigures, drop_caches};
 pub use facts::{facts, place_facts};
+pub use ssh::local_path;
 
 /// A machine that commands can be run on.
 pub struct Machine {

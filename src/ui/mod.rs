@@ -1,14 +1,17 @@
 //! The only code that prints. It shows what happens and never decides anything: results go to standard
 //! output, everything else to standard error, colours only to a terminal.
 
+pub mod plan;
 mod problems;
 pub mod progress;
 mod remaining;
+mod table;
 
 use std::error::Error as _;
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 
 use crate::error::Error;
+use crate::plan::{Cell, Plan};
 use crate::report::Written;
 
 pub use problems::render as render_problems;
@@ -53,6 +56,46 @@ pub fn show_left_behind(label: &str, run: &str) {
         "{YELLOW}left at once{PLAIN}: containers, and directories `/var/tmp/runner-{run}-*`, may be left on the hosts\n\
          {BOLD}help{PLAIN}: remove the containers with `docker rm -f $(docker ps -aq --filter label={label}={run})`"
     ));
+}
+
+/// Writes text to standard output, with colours on a terminal alone.
+fn show_text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    to_output(BufWriter::new(anstream::stdout().lock()), write)
+}
+
+/// Writes bytes to standard output as they are.
+fn show_data(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    to_output(BufWriter::new(io::stdout().lock()), write)
+}
+
+/// A reader that is gone has seen enough; anything else that stops the output is an error.
+fn to_output(
+    mut out: impl Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Error> {
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::World { action: "write to standard output", source: error })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `15 cells, 120 trials`.
+fn counted(plan: &Plan) -> String {
+    let count = |number: usize, one: &str| match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {one}s"),
+    };
+    format!("{}, {}", count(plan.cells.len(), "cell"), count(plan.trials.len(), "trial"))
+}
+
+/// `10`, or `10 + 1 warm-up`.
+fn trials(cell: &Cell) -> String {
+    match cell.warmup {
+        0 => cell.repetitions.to_string(),
+        warmup => format!("{} + {warmup} warm-up", cell.repetitions),
+    }
 }
 
 /// A line on standard error. A terminal that is gone must not end a run.
