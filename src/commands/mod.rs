@@ -1,6 +1,7 @@
 //! One file a verb: gather the inputs, call the stages, hand the results to `ui`. No algorithm lives here.
 
 mod experiment;
+mod explain;
 mod local_files;
 mod plan;
 mod report;
@@ -12,6 +13,7 @@ use crate::ui;
 /// Executes a verb and returns the exit code; every error was told by then.
 pub fn execute(command: Command) -> u8 {
     let result = match command {
+        Command::Explain(arguments) => explain::show(&arguments),
         Command::Plan(arguments) => plan::plan(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Report(arguments) => report::report(&arguments),

@@ -18,7 +18,7 @@ use crate::units::{Better, Unit};
 pub use check::check;
 pub use regex::extract_regex;
 pub use text::reason;
-pub use workload::read;
+pub use workload::{names, read};
 
 /// One value of a metric from one trial, in its base unit. Never NaN, never infinite.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

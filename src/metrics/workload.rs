@@ -44,6 +44,20 @@ pub fn read(
     Ok((measurements, warnings))
 }
 
+/// The names of the metrics that `metrics` asks for.
+pub fn names(metrics: &Metrics) -> Vec<String> {
+    let headline = || {
+        let parser = metrics.tool.as_deref().and_then(|tool| parser(tool))?;
+        Some(parser.metrics().into_iter().filter(|metric| metric.headline).map(|metric| metric.name.to_owned()))
+    };
+    let of_tool: Vec<String> = match metrics.keep.is_empty() {
+        true => headline().into_iter().flatten().collect(),
+        false => metrics.keep.iter().map(|name| name.value.clone()).collect(),
+    };
+    let extracted = metrics.extract.keys().map(|name| name.value.clone());
+    of_tool.into_iter().chain(extracted).chain([ELAPSED.to_owned()]).collect()
+}
+
 fn kept(
     metrics: &Metrics,
     parser: &dyn super::MetricParser,

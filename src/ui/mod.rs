@@ -1,6 +1,7 @@
 //! The only code that prints. It shows what happens and never decides anything: results go to standard
 //! output, everything else to standard error, colours only to a terminal.
 
+pub mod explain;
 pub mod plan;
 mod problems;
 pub mod progress;
@@ -19,6 +20,7 @@ pub use problems::render as render_problems;
 const RED: &str = "\x1b[31m";
 const YELLOW: &str = "\x1b[33m";
 const BOLD: &str = "\x1b[1m";
+const DIM: &str = "\x1b[2m";
 const PLAIN: &str = "\x1b[0m";
 
 /// Shows what ended a command.
