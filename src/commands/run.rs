@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::recorder::Recorder;
 use super::experiment::{self, Experiment};
-use super::plan;
+use super::{block_on, plan};
 use crate::cli::{PlanFormat, RunArguments};
 use crate::error::{EXIT_FAILED_TRIALS, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::execution::Run;
@@ -29,11 +29,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<u8, Error> {
     if arguments.dry_run {
         return plan::show(&experiment, &arguments.file, &arguments.results, PlanFormat::Text);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| Error::World { action: "start", source })?;
-    runtime.block_on(execute(arguments, experiment))
+    block_on(execute(arguments, experiment))?
 }
 
 async fn execute(arguments: &RunArguments, experiment: Experiment) -> Result<u8, Error> {

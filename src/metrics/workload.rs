@@ -48,7 +48,13 @@ pub fn read(
 pub fn names(metrics: &Metrics) -> Vec<String> {
     let headline = || {
         let parser = metrics.tool.as_deref().and_then(|tool| parser(tool))?;
-        Some(parser.metrics().into_iter().filter(|metric| metric.headline).map(|metric| metric.name.to_owned()))
+        Some(
+            parser
+                .metrics()
+                .into_iter()
+                .filter(|metric| metric.headline)
+                .map(|metric| metric.name.to_owned()),
+        )
     };
     let of_tool: Vec<String> = match metrics.keep.is_empty() {
         true => headline().into_iter().flatten().collect(),

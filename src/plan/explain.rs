@@ -134,9 +134,11 @@ impl Teller<'_> {
 
     fn limits(&self, defaults: &Defaults) -> Vec<Entry> {
         let block = self.block();
-        let repetitions = block.and_then(|block| block.repetitions.as_ref()).or(self.spec.repetitions.as_ref());
+        let repetitions =
+            block.and_then(|block| block.repetitions.as_ref()).or(self.spec.repetitions.as_ref());
         let warmup = block.and_then(|block| block.warmup.as_ref()).or(self.spec.warmup.as_ref());
-        let span = |count: Option<&crate::spec::Located<u32>>| count.map(|count| count.span).unwrap_or_default();
+        let span =
+            |count: Option<&crate::spec::Located<u32>>| count.map(|count| count.span).unwrap_or_default();
         let timeout = self.workload().timeout.as_ref().or(self.spec.timeout.as_ref());
         let (timeout, timeout_span) =
             timeout.map_or((defaults.timeout, Span::default()), |timeout| (timeout.value, timeout.span));

@@ -38,9 +38,7 @@ pub fn find(cells: impl IntoIterator<Item = Cell>, text: &str) -> Result<Cell, N
             nearest.truncate(OFFERED);
         }
     }
-    let list = |names: Vec<&str>| {
-        names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-    };
+    let list = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     if count == 1
         && let Some(cell) = holding.pop()
     {

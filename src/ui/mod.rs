@@ -1,6 +1,7 @@
 //! The only code that prints. It shows what happens and never decides anything: results go to standard
 //! output, everything else to standard error, colours only to a terminal.
 
+pub mod check;
 pub mod explain;
 pub mod plan;
 mod problems;
@@ -10,6 +11,7 @@ mod table;
 
 use std::error::Error as _;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 use crate::error::Error;
 use crate::plan::{Cell, Plan};
@@ -52,6 +54,18 @@ pub fn show_written(written: &Written) {
     }
 }
 
+/// Shows that an experiment and its schema were made, and how it is run.
+pub fn show_made(experiment: &Path, schema: &Path) -> Result<(), Error> {
+    tell(&format!("made {} and {}", experiment.display(), schema.display()));
+    let path = experiment.to_string_lossy();
+    show_text(|out| writeln!(out, "runner run {}", shell_words::quote(&path)))
+}
+
+/// Writes bytes to standard output.
+pub fn show_bytes(bytes: &[u8]) -> Result<(), Error> {
+    show_data(|out| out.write_all(bytes))
+}
+
 /// Says what a second interrupt leaves behind: containers with this `label` of this `run`.
 pub fn show_left_behind(label: &str, run: &str) {
     tell(&format!(
@@ -71,10 +85,7 @@ fn show_data(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(),
 }
 
 /// A reader that is gone has seen enough; anything else that stops the output is an error.
-fn to_output(
-    mut out: impl Write,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Error> {
+fn to_output(mut out: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
     match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Error::World { action: "write to standard output", source: error })

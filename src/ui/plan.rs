@@ -63,7 +63,7 @@ fn show_facts(out: &mut dyn Write, spec: &Spec, plan: &Plan, facts: &Facts<'_>) 
         Some(seed) => format!("seed {seed}"),
         None => "a new seed for each run".to_owned(),
     };
-    let whole = format!("{}, {}", super::counted(plan), spec.order().as_str());
+    let whole = format!("{}, order {}", super::counted(plan), spec.order().as_str());
     writeln!(out, "\n{whole}, {seed}\n")?;
     let way = |name: &String| vec![name.clone(), way(spec, name)];
     let hosts: Vec<_> = facts.hosts.iter().map(way).collect();
@@ -82,7 +82,7 @@ fn show_facts(out: &mut dyn Write, spec: &Spec, plan: &Plan, facts: &Facts<'_>) 
 }
 
 /// How a host is reached.
-fn way(spec: &Spec, name: &str) -> String {
+pub(super) fn way(spec: &Spec, name: &str) -> String {
     let Some(ssh) = spec.hosts.get(name).and_then(|host| host.ssh.as_ref()) else {
         return "this machine".to_owned();
     };

@@ -23,8 +23,26 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("record", &["event", "plan", "metrics"]),
     ("analysis", &["record", "metrics", "units"]),
     ("report", &["analysis", "record", "units"]),
-    // The kind of a host tells whether a clock may tick on it.
-    ("ui", &["event", "plan", "analysis", "diagnostic", "error", "units", "spec::Spec", "report::Written"]),
+    (
+        "ui",
+        &[
+            "event",
+            "plan",
+            "analysis",
+            "diagnostic",
+            "error",
+            "units",
+            // The kind of a host tells whether a clock may tick on it.
+            "spec::Spec",
+            "report::Written",
+            // What was found on a host, and what is missing there.
+            "hosts::Clock",
+            "hosts::Needs",
+            "hosts::Reached",
+            "hosts::Workdir",
+            "transports::TransportError",
+        ],
+    ),
     ("error", &["diagnostic", "record", "transports"]),
     ("cli", &[]),
 ];

@@ -40,9 +40,8 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: String)
 
 fn options(arguments: &RunArguments) -> BTreeMap<String, String> {
     let Changes { hosts, repetitions, seed, condition, axes, sets } = &arguments.changes;
-    let list = |option: &str, given: Vec<String>| {
-        (!given.is_empty()).then(|| given.join(&format!(" {option} ")))
-    };
+    let list =
+        |option: &str, given: Vec<String>| (!given.is_empty()).then(|| given.join(&format!(" {option} ")));
     let given = [
         ("--hosts", hosts.as_ref().map(|path| path.display().to_string())),
         ("--repetitions", repetitions.map(|count| count.to_string())),

@@ -32,7 +32,10 @@ impl Teller<'_> {
         let inside = whereabouts(&service.host, &service.environment);
         let stage = format!("service {}", service.name);
         let ready = self.ready(&service.name, &declared.ready, declared.ready.span, &context);
-        [self.command(&stage, inside.clone(), &declared.run, &context), Action { whereabouts: inside, ..ready }]
+        [
+            self.command(&stage, inside.clone(), &declared.run, &context),
+            Action { whereabouts: inside, ..ready },
+        ]
     }
 
     fn ready(&self, name: &str, ready: &Ready, span: Span, context: &Context) -> Action {
@@ -44,7 +47,8 @@ impl Teller<'_> {
         ];
         let sign = signs.into_iter().find_map(|(text, words)| Some((text.as_ref()?, words)));
         let sentence = |sign: &str| sign.to_owned() + &within;
-        let written = sign.map(|(text, words)| sentence(&format!("{words}{}", text.value))).unwrap_or_default();
+        let written =
+            sign.map(|(text, words)| sentence(&format!("{words}{}", text.value))).unwrap_or_default();
         let command = sign.map(|(text, words)| sentence(&format!("{words}{}", self.rendered(text, context))));
         let command = command.unwrap_or_default();
         Action {

@@ -14,8 +14,7 @@ use crate::spec::{Located, Spec};
 
 /// The names of the first trial of `cell`; of its services only placeholders are known.
 pub(super) fn context(spec: &Spec, cell: &Cell) -> Context {
-    let trial =
-        Trial { cell: cell.name.clone(), phase: Phase::Measure, repetition: 1, order: 1, block: 1 };
+    let trial = Trial { cell: cell.name.clone(), phase: Phase::Measure, repetition: 1, order: 1, block: 1 };
     let service = |name: &str| context! { address => address_of(name), port => port_of(name) };
     let services: BTreeMap<&str, Value> =
         cell.services.iter().map(|planned| (planned.name.as_str(), service(&planned.name))).collect();
@@ -53,7 +52,8 @@ impl Teller<'_> {
         }
         for service in services {
             for field in ["address", "port"] {
-                names.push(self.rendered_name(&format!("services.{}.{field}", service.name), Span::default()));
+                names
+                    .push(self.rendered_name(&format!("services.{}.{field}", service.name), Span::default()));
             }
         }
         names
