@@ -57,6 +57,16 @@ impl Sources {
         self.get(span.file).and_then(|source| source.text.get(span.range())).unwrap_or_default()
     }
 
+    /// `FILE:LINE:COLUMN` of the start of `span`, both counted from 1, the column in characters; `None` for
+    /// what stands in no file.
+    pub fn place(&self, span: Span) -> Option<String> {
+        let source = self.get(span.file).filter(|_| span.length > 0)?;
+        let before = source.text.get(..span.offset)?;
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        Some(format!("{}:{line}:{column}", source.path.display()))
+    }
+
     /// The folder that relative paths at `span` start from.
     pub fn directory(&self, span: Span) -> PathBuf {
         self.get(span.file).and_then(|source| source.path.parent()).map(Path::to_owned).unwrap_or_default()

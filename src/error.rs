@@ -20,8 +20,16 @@ pub enum Error {
     /// The way to a machine.
     #[error(transparent)]
     Transport(#[from] TransportError),
+    /// The command line asks for something that is not there, or that is refused.
+    #[error("{message}")]
+    Usage {
+        /// What is wrong.
+        message: String,
+        /// What to do, in the imperative.
+        help: String,
+    },
     /// The program's own surroundings.
-    #[error("can't {action}: {source}")]
+    #[error("can't {action}")]
     World {
         /// What was tried.
         action: &'static str,
@@ -34,6 +42,7 @@ impl Error {
     /// The exit code of its class.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Error::Usage { .. } => EXIT_USAGE,
             Error::File(_) => EXIT_FILE,
             Error::Record(_) | Error::Hosts(_) | Error::Transport(_) | Error::World { .. } => EXIT_WORLD,
         }
@@ -44,6 +53,7 @@ impl Error {
         match self {
             Error::Record(error) => error.hint,
             Error::Transport(error) => error.hint.as_deref(),
+            Error::Usage { help, .. } => Some(help),
             _ => None,
         }
     }
@@ -53,6 +63,8 @@ impl Error {
 pub const EXIT_OK: u8 = 0;
 /// A trial failed.
 pub const EXIT_FAILED_TRIALS: u8 = 1;
+/// The command line is wrong; clap ends with the same.
+pub const EXIT_USAGE: u8 = 2;
 /// The file is wrong.
 pub const EXIT_FILE: u8 = 3;
 /// The world is wrong: a host, an engine, a disk.

@@ -29,6 +29,17 @@ impl Secrets {
         Secrets(texts)
     }
 
+    /// Hides those of `more` too.
+    pub fn add(&mut self, more: Secrets) {
+        let all = std::mem::take(&mut self.0).into_iter().chain(more.0);
+        *self = Secrets::new(all);
+    }
+
+    /// Whether there is nothing to hide.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// `text` without secrets.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.0.iter().fold(Cow::Borrowed(text), |text, secret| match text.contains(secret.as_str()) {

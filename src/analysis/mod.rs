@@ -3,6 +3,7 @@
 
 mod compare;
 mod descriptive;
+mod forecast;
 mod interval;
 #[cfg(test)]
 mod reference;
@@ -10,5 +11,6 @@ mod summary;
 
 pub use compare::Ratio;
 pub use descriptive::Description;
+pub use forecast::{Forecast, Load, forecast};
 pub use interval::Interval;
 pub use summary::{ELAPSED, MetricKey, Summary, summarise};

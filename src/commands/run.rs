@@ -2,7 +2,6 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "files, clock, processes")]
 
-mod experiment;
 mod machines;
 mod manifest;
 mod recorder;
@@ -14,9 +13,10 @@ use std::sync::Arc;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
-use self::experiment::Experiment;
 use self::recorder::Recorder;
-use crate::cli::RunArguments;
+use super::experiment::{self, Experiment};
+use super::{block_on, plan};
+use crate::cli::{PlanFormat, RunArguments};
 use crate::error::{EXIT_FAILED_TRIALS, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::execution::Run;
 use crate::hosts::Machine;
@@ -25,12 +25,11 @@ use crate::ui::progress::Progress;
 use crate::{report, ui};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<u8, Error> {
-    let experiment = experiment::read(arguments)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| Error::World { action: "start", source })?;
-    runtime.block_on(execute(arguments, experiment))
+    let experiment = experiment::read(&arguments.file, &arguments.changes)?;
+    if arguments.dry_run {
+        return plan::show(&experiment, &arguments.file, &arguments.results, PlanFormat::Text);
+    }
+    block_on(execute(arguments, experiment))?
 }
 
 async fn execute(arguments: &RunArguments, experiment: Experiment) -> Result<u8, Error> {

@@ -31,7 +31,9 @@ pub(super) fn read(spec: &mut Spec, sources: &Sources) -> (Secrets, Vec<Problem>
         }
     }
     let secrets = Secrets::new(values.values().cloned());
-    ui::hide(secrets.clone());
+    if !secrets.is_empty() {
+        ui::hide(secrets.clone());
+    }
     spec.variables = values;
     (secrets, problems)
 }

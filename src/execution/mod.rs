@@ -25,7 +25,7 @@ use crate::plan::Plan;
 use crate::spec::Spec;
 
 /// The longest time of a command when the file sets no timeout.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3600);
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3600);
 /// The longest time of each clean-up command.
 const CLEAN_UP_TIMEOUT: Duration = Duration::from_secs(60);
 

@@ -4,6 +4,7 @@
 
 mod caches;
 mod facts;
+mod reach;
 mod ssh;
 
 use std::collections::BTreeSet;
@@ -21,6 +22,8 @@ use crate::transports::{Transport, TransportError, job};
 
 pub use caches::{CacheFigures, drop_caches};
 pub use facts::{facts, place_facts};
+pub use reach::{Clock, Needs, Reached, Workdir, reach};
+pub use ssh::local_path;
 
 /// A machine that commands can be run on.
 pub struct Machine {

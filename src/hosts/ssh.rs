@@ -8,7 +8,7 @@ use crate::spec::host::SshFields;
 use crate::transports::ssh::{KnownHosts, SshTarget};
 
 pub(super) fn target(name: &str, fields: &SshFields, sources: &Sources) -> SshTarget {
-    let path = |text: &Text| path(text, sources);
+    let path = |text: &Text| local_path(text, sources);
     SshTarget {
         name: name.to_owned(),
         address: fields.address.value.clone(),
@@ -25,8 +25,8 @@ pub(super) fn target(name: &str, fields: &SshFields, sources: &Sources) -> SshTa
     }
 }
 
-/// `~` is the home directory; a relative path starts at the file it stands in.
-fn path(text: &Text, sources: &Sources) -> PathBuf {
+/// A path of this machine: `~` is the home directory, a relative path starts at the file it stands in.
+pub fn local_path(text: &Text, sources: &Sources) -> PathBuf {
     match (text.strip_prefix("~/"), std::env::home_dir()) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => sources.directory(text.span).join(text.as_str()),

@@ -126,7 +126,7 @@ fn block_cells(spec: &Spec, block: &Located<Block>, before: usize) -> Result<Vec
 }
 
 /// One combination of axis values.
-type Point = BTreeMap<String, String>;
+pub(super) type Point = BTreeMap<String, String>;
 
 fn axis<'a>(block: &'a Block, name: &str, all: impl Iterator<Item = &'a Text>) -> Vec<&'a Text> {
     match block.axes.iter().find(|(axis, _)| axis.as_str() == name) {
@@ -164,7 +164,8 @@ fn product(workload: &str, axes: &[(&str, Vec<&Text>)]) -> Vec<Point> {
     })
 }
 
-fn excludes(spec: &Spec, exclude: &Exclude, point: &Point) -> Result<bool, String> {
+/// Whether `exclude` takes `point` out.
+pub(super) fn excludes(spec: &Spec, exclude: &Exclude, point: &Point) -> Result<bool, String> {
     match exclude {
         Exclude::Values(axes) => Ok(axes.iter().all(|(axis, list)| {
             point

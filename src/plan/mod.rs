@@ -1,6 +1,8 @@
 //! From a Spec to a Plan: which trials there are and in which order. Pure: no file, no clock, and
 //! randomness only from the seed. Read [`Plan`], [`Cell`] and [`Trial`] first.
 
+pub mod explain;
+mod find;
 mod matrix;
 mod order;
 pub mod substitute;
@@ -10,6 +12,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+
+pub use find::{NoCell, find};
 
 use crate::diagnostic::{Problems, Sources};
 use crate::spec::Spec;

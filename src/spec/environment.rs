@@ -130,6 +130,28 @@ pub enum Pull {
     Never,
 }
 
+impl Fresh {
+    /// Its name in YAML.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Fresh::Trial => "trial",
+            Fresh::Cell => "cell",
+            Fresh::Run => "run",
+        }
+    }
+}
+
+impl Pull {
+    /// Its name in YAML.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Pull::Missing => "missing",
+            Pull::Always => "always",
+            Pull::Never => "never",
+        }
+    }
+}
+
 fn is_default(pull: &Pull) -> bool {
     *pull == Pull::default()
 }

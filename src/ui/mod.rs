@@ -1,16 +1,22 @@
 //! The only code that prints. It shows what happens and never decides anything: results go to standard
 //! output, everything else to standard error, colours only to a terminal.
 
+pub mod check;
+pub mod explain;
+pub mod plan;
 mod problems;
 pub mod progress;
 mod remaining;
+mod table;
 
 use std::borrow::Cow;
 use std::error::Error as _;
-use std::io::Write;
-use std::sync::OnceLock;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::RwLock;
 
 use crate::error::Error;
+use crate::plan::{Cell, Plan};
 use crate::report::Written;
 use crate::secrets::Secrets;
 
@@ -19,6 +25,7 @@ pub use problems::render as render_problems;
 const RED: &str = "\x1b[31m";
 const YELLOW: &str = "\x1b[33m";
 const BOLD: &str = "\x1b[1m";
+const DIM: &str = "\x1b[2m";
 const PLAIN: &str = "\x1b[0m";
 
 /// Shows what ended a command.
@@ -50,6 +57,18 @@ pub fn show_written(written: &Written) {
     }
 }
 
+/// Shows that an experiment and its schema were made, and how it is run.
+pub fn show_made(experiment: &Path, schema: &Path) -> Result<(), Error> {
+    tell(&format!("made {} and {}", experiment.display(), schema.display()));
+    let path = experiment.to_string_lossy();
+    show_text(|out| writeln!(out, "runner run {}", shell_words::quote(&path)))
+}
+
+/// Writes bytes to standard output.
+pub fn show_bytes(bytes: &[u8]) -> Result<(), Error> {
+    show_data(|out| out.write_all(bytes))
+}
+
 /// Says what a second interrupt leaves behind: containers with this `label` of this `run`.
 pub fn show_left_behind(label: &str, run: &str) {
     tell(&format!(
@@ -58,21 +77,99 @@ pub fn show_left_behind(label: &str, run: &str) {
     ));
 }
 
+/// Writes text to standard output, with colours on a terminal alone.
+fn show_text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    to_output(BufWriter::new(anstream::stdout().lock()), write)
+}
+
+/// Writes bytes to standard output as they are.
+fn show_data(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    to_output(BufWriter::new(io::stdout().lock()), write)
+}
+
+/// A reader that is gone has seen enough; anything else that stops the output is an error.
+fn to_output(out: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    let mut out = WithoutSecrets { out, line: Vec::new(), has_secrets: has_secrets() };
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::World { action: "write to standard output", source: error })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Hides secrets line by line on the way to `out`.
+struct WithoutSecrets<W> {
+    out: W,
+    line: Vec<u8>,
+    has_secrets: bool,
+}
+
+impl<W: Write> Write for WithoutSecrets<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.has_secrets {
+            return self.out.write(bytes);
+        }
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            self.line.extend(piece);
+            if piece.ends_with(b"\n") {
+                let line = String::from_utf8_lossy(&self.line).into_owned();
+                self.line.clear();
+                self.out.write_all(without_secrets(&line).as_bytes())?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned();
+        self.out.write_all(without_secrets(&line).as_bytes())?;
+        self.out.flush()
+    }
+}
+
+/// `15 cells, 120 trials`.
+fn counted(plan: &Plan) -> String {
+    let count = |number: usize, one: &str| match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {one}s"),
+    };
+    format!("{}, {}", count(plan.cells.len(), "cell"), count(plan.trials.len(), "trial"))
+}
+
+/// `10`, or `10 + 1 warm-up`.
+fn trials(cell: &Cell) -> String {
+    match cell.warmup {
+        0 => cell.repetitions.to_string(),
+        warmup => format!("{} + {warmup} warm-up", cell.repetitions),
+    }
+}
+
 /// A line on standard error. A terminal that is gone must not end a run.
 fn tell(line: &str) {
     let _ = writeln!(anstream::stderr(), "{}", without_secrets(line));
 }
 
 /// What may not be seen in anything that is printed from now on.
-static SECRETS: OnceLock<Secrets> = OnceLock::new();
+static SECRETS: RwLock<Option<Secrets>> = RwLock::new(None);
 
-/// Hides `secrets` in everything that is printed from now on. Only the first call counts.
+/// Hides `secrets` in everything that is printed from now on.
 pub fn hide(secrets: Secrets) {
-    let _ = SECRETS.set(secrets);
+    if let Ok(mut hidden) = SECRETS.write() {
+        hidden.get_or_insert_default().add(secrets);
+    }
+}
+
+fn has_secrets() -> bool {
+    SECRETS.read().is_ok_and(|secrets| secrets.is_some())
 }
 
 fn without_secrets(text: &str) -> Cow<'_, str> {
-    SECRETS.get().map_or(Cow::Borrowed(text), |secrets| secrets.hide(text))
+    match SECRETS.read() {
+        Ok(secrets) => secrets.as_ref().map_or(Cow::Borrowed(text), |secrets| secrets.hide(text)),
+        // Rather nothing than a secret.
+        Err(_) => Cow::Borrowed("***"),
+    }
 }
 
 fn console_colours() -> bool {

@@ -43,10 +43,8 @@ impl<'a> Drawn<'a> {
             source.map(|source| NamedSource::new(source.path.display().to_string(), source.text.to_string()));
         match (problem.span, source) {
             (Some(span), Some(source)) if has_long_line(source.inner(), span) => {
-                let before = &source.inner()[..span.offset];
-                let line = before.matches('\n').count() + 1;
-                let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-                Drawn { problem, place: format!(" at {}:{line}:{column}", source.name()), source: None }
+                let place = problems.sources.place(span).unwrap_or_else(|| source.name().to_owned());
+                Drawn { problem, place: format!(" at {place}"), source: None }
             }
             (_, source) => Drawn { problem, source, place: String::new() },
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::experiment::Experiment;
-use crate::cli::RunArguments;
+use crate::cli::{Changes, RunArguments};
 use crate::execution::timestamp;
 use crate::record::{FORMAT_VERSION, Manifest, PlannedCell};
 
@@ -39,11 +39,16 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: String)
 }
 
 fn options(arguments: &RunArguments) -> BTreeMap<String, String> {
-    let hosts = arguments.hosts.as_ref().map(|path| path.display().to_string());
+    let Changes { hosts, repetitions, seed, condition, axes, sets } = &arguments.changes;
+    let list =
+        |option: &str, given: Vec<String>| (!given.is_empty()).then(|| given.join(&format!(" {option} ")));
     let given = [
-        ("--hosts", hosts),
-        ("--repetitions", arguments.repetitions.map(|count| count.to_string())),
-        ("--seed", arguments.seed.map(|seed| seed.to_string())),
+        ("--hosts", hosts.as_ref().map(|path| path.display().to_string())),
+        ("--repetitions", repetitions.map(|count| count.to_string())),
+        ("--seed", seed.map(|seed| seed.to_string())),
+        ("--where", condition.clone()),
+        ("--axis", list("--axis", axes.iter().map(ToString::to_string).collect())),
+        ("--set", list("--set", sets.iter().map(ToString::to_string).collect())),
     ];
     given.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect()
 }

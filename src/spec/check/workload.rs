@@ -73,7 +73,7 @@ pub(super) fn check(
     for (steps, names) in workload.steps().into_iter().zip([&cell, &beside, &beside, &cell]) {
         steps::check(spec, steps, names, sources, problems);
     }
-    for expect in &workload.expect {
+    if let Some(expect) = &workload.expect {
         if let Some(not) = &expect.not {
             problems.extend(beside.check(not, sources));
             check_pattern(not, problems);

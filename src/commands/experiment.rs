@@ -1,4 +1,7 @@
-//! The experiment file and what the command line changes of it, as a checked spec and its plan.
+//! The experiment file and what the command line changes of it, as a checked spec and its plan. Every verb
+//! that reads an experiment reads it here. Read [`Experiment`] first.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the files of an experiment")]
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
@@ -7,9 +10,9 @@ use std::{fs, io};
 
 use sha2::{Digest, Sha256};
 
-use crate::cli::RunArguments;
-use crate::commands::variables;
-use crate::diagnostic::{Problems, Sources};
+use super::{local_files, variables};
+use crate::cli::Changes;
+use crate::diagnostic::{Problem, Problems, Sources};
 use crate::metrics;
 use crate::plan::Plan;
 use crate::secrets::Secrets;
@@ -20,6 +23,8 @@ pub(super) struct Experiment {
     pub spec: Spec,
     pub sources: Sources,
     pub plan: Plan,
+    /// Whether its seed was drawn for this command, since neither the file nor the command line has one.
+    pub is_seed_drawn: bool,
     /// The experiment as it will be run, as YAML.
     pub yaml: String,
     /// SHA-256 of that YAML without a seed that was only drawn for this run, in hexadecimal.
@@ -29,38 +34,67 @@ pub(super) struct Experiment {
 }
 
 /// Reads and checks everything that can be checked without a machine.
-pub(super) fn read(arguments: &RunArguments) -> Result<Experiment, Problems> {
-    let mut files = vec![(Fragment::Experiment, arguments.file.as_path())];
-    files.extend(arguments.hosts.as_deref().map(|path| (Fragment::Hosts, path)));
-    let (mut spec, sources) = Reader::new(&text).read(&files)?;
-    if let Some(repetitions) = arguments.repetitions {
+pub(super) fn read(file: &Path, changes: &Changes) -> Result<Experiment, Problems> {
+    let mut files = vec![(Fragment::Experiment, file)];
+    files.extend(changes.hosts.as_deref().map(|path| (Fragment::Hosts, path)));
+    let (mut spec, sources) = reader(changes).read(&files)?;
+    if let Some(repetitions) = changes.repetitions {
         spec.set_repetitions(repetitions);
     }
-    spec.seed = arguments.seed.map(Located::unwritten).or(spec.seed);
+    spec.seed = changes.seed.map(Located::unwritten).or(spec.seed);
     let (secrets, mut found) = variables::read(&mut spec, &sources);
     found.extend(metrics::check(&spec, &sources));
+    found.extend(narrow(&mut spec, changes));
     let mut spec = spec::check(spec, &sources, found)?;
-    let is_drawn = spec.seed.is_none();
+    let is_seed_drawn = spec.seed.is_none();
     spec.seed.get_or_insert_with(|| Located::unwritten(random() % 1_000_000));
     let plan = Plan::new(&spec, &sources)?;
     leave_out_unused(&mut spec, &plan);
+    let missing = local_files::missing(&spec, &sources, &plan);
+    if !missing.is_empty() {
+        return Err(Problems { problems: missing, sources });
+    }
     let yaml = spec.to_yaml();
-    let without_draw = Spec { seed: spec.seed.clone().filter(|_| !is_drawn), ..spec.clone() }.to_yaml();
+    let without_draw = Spec { seed: spec.seed.clone().filter(|_| !is_seed_drawn), ..spec.clone() }.to_yaml();
     let digest = Sha256::digest(without_draw).iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Experiment { spec, sources, plan, yaml, digest, secrets })
+    Ok(Experiment { spec, sources, plan, is_seed_drawn, yaml, digest, secrets })
+}
+
+/// What reads the files; `--set` replaces values in them as they are read.
+fn reader(_changes: &Changes) -> Reader<'static> {
+    Reader::new(&text)
+}
+
+/// Leaves in the matrix only what `--where` and `--axis` ask for.
+fn narrow(_spec: &mut Spec, _changes: &Changes) -> Vec<Problem> {
+    Vec::new()
+}
+
+/// The experiment's name, after which the folder of its results is called.
+pub(super) fn name(file: &Path) -> String {
+    file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 /// Environments that nobody asked for are not part of what is run; in the kept experiment they would widen
 /// its matrix.
 fn leave_out_unused(spec: &mut Spec, plan: &Plan) {
-    let used: BTreeSet<&str> = plan
-        .cells
+    let used = used_environments(plan);
+    let offered = &spec.offered;
+    spec.environments.retain(|name, _| !offered.contains(&name.value) || used.contains(name.as_str()));
+}
+
+/// The environments of the plan's workloads and services.
+pub(super) fn used_environments(plan: &Plan) -> BTreeSet<&str> {
+    plan.cells
         .iter()
         .flat_map(|cell| cell.services.iter().map(|service| &service.environment).chain([&cell.environment]))
         .map(String::as_str)
-        .collect();
-    let offered = &spec.offered;
-    spec.environments.retain(|name, _| !offered.contains(&name.value) || used.contains(name.as_str()));
+        .collect()
+}
+
+/// Every host on which the plan runs something.
+pub(super) fn used_hosts(plan: &Plan) -> BTreeSet<String> {
+    plan.cells.iter().flat_map(|cell| cell.hosts()).collect()
 }
 
 /// The text of a file, or why there is none.

@@ -1,0 +1,117 @@
+//! The options that change an experiment for one command, the same for every verb that reads one. They are
+//! only taken apart here; what they do is the business of `commands/experiment.rs`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+
+/// What the command line changes of an experiment.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Changes to the experiment")]
+pub struct Changes {
+    /// A file whose hosts and environments replace those of the same name.
+    #[arg(long, value_name = "FILE")]
+    pub hosts: Option<PathBuf>,
+    /// Measured trials of each cell, instead of what the file says.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub repetitions: Option<u32>,
+    /// The seed of the order, to repeat that of an earlier run.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Only the cells for which this holds: "host == 'pi5' and size > 64".
+    #[arg(long = "where", value_name = "EXPR")]
+    pub condition: Option<String>,
+    /// Only these values of an axis; the option may be given again for another.
+    #[arg(long = "axis", value_name = "NAME=A,B")]
+    pub axes: Vec<AxisOption>,
+    /// Another value at a place of the file, such as workloads.write.timeout=90s; may be given again.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub sets: Vec<SetOption>,
+}
+
+/// `--axis NAME=A,B`: at least one value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AxisOption {
+    /// The axis.
+    pub name: String,
+    /// What is left of it.
+    pub values: Vec<String>,
+}
+
+/// `--set PATH=VALUE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetOption {
+    /// Keys with dots between them.
+    pub path: String,
+    /// The value, as it would be written in the file.
+    pub value: String,
+}
+
+impl FromStr for AxisOption {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('=').map(|(name, list)| (name.trim(), list.split(',').map(str::trim)));
+        match parts {
+            Some((name, mut values)) if !name.is_empty() && values.clone().all(|value| !value.is_empty()) => {
+                Ok(AxisOption { name: name.to_owned(), values: values.by_ref().map(str::to_owned).collect() })
+            }
+            _ => Err("write NAME=VALUE, or NAME=VALUE,VALUE for more than one".to_owned()),
+        }
+    }
+}
+
+impl FromStr for SetOption {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=').map(|(path, value)| (path.trim(), value)) {
+            Some((path, value)) if path.split('.').all(|key| !key.is_empty()) => {
+                Ok(SetOption { path: path.to_owned(), value: value.to_owned() })
+            }
+            _ => Err("write PATH=VALUE, with dots between the keys of the path".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for AxisOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.values.join(","))
+    }
+}
+
+impl fmt::Display for SetOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.path, self.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AxisOption, SetOption};
+
+    #[test]
+    fn an_axis_has_values() {
+        for (text, values) in
+            [("size=64", &["64"][..]), (" size = 64 , 256 ", &["64", "256"]), ("e=a==b", &["a==b"])]
+        {
+            let axis: AxisOption = text.parse().unwrap();
+            assert_eq!(axis.values, values, "{text}");
+        }
+        for text in ["size", "=64", "size=", "size=64,,1", ""] {
+            assert!(text.parse::<AxisOption>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_has_keys() {
+        let set: SetOption = "workloads.write.run=a=b, c".parse().unwrap();
+        assert_eq!((&*set.path, &*set.value), ("workloads.write.run", "a=b, c"));
+        assert_eq!("seed=".parse::<SetOption>().unwrap().value, "", "an empty value is one");
+        for text in ["seed", "=1", "a..b=1", ".a=1", "a.=1"] {
+            assert!(text.parse::<SetOption>().is_err(), "{text}");
+        }
+    }
+}

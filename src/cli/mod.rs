@@ -1,0 +1,218 @@
+//! The command line: types for clap, and nothing else. Read [`Command`], then [`Changes`].
+
+mod changes;
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+pub use changes::{AxisOption, Changes, SetOption};
+
+/// Declarative experiments on real machines: YAML in, honest tables out.
+#[derive(Debug, Parser)]
+#[command(version, about, after_help = AFTER_HELP)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  runner init                                      a first experiment
+  runner check experiments/first.yaml              is it right?
+  runner plan experiments/first.yaml               what would be run?
+  runner run experiments/first.yaml                run it
+  runner report results/first/2026-11-30T11-45-12Z
+
+`runner VERB --help` shows examples of each.
+
+Exit codes: 0 every trial ok, 1 a trial failed, 2 wrong usage, 3 a mistake in a file,
+4 a host, engine or disk failed, 130 interrupted.";
+
+/// A verb.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Write a first experiment that runs at once.
+    Init(InitArguments),
+    /// Find every mistake in experiments, without running them.
+    Check(CheckArguments),
+    /// Show what would be run: every cell, where, how often, how long.
+    Plan(PlanArguments),
+    /// Show what one cell does: each value, where it comes from, each command.
+    Explain(ExplainArguments),
+    /// Execute an experiment and write its results and report.
+    Run(RunArguments),
+    /// Make the report of a run again, from its records alone.
+    Report(ReportArguments),
+    /// Print the JSON Schema of experiments, for editors.
+    Schema(SchemaArguments),
+    /// Print what completes `runner` in a shell.
+    Completions(CompletionsArguments),
+}
+
+/// `runner run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runner run experiments/quickstart.yaml
+  runner run experiments/docker-vs-native.yaml --hosts lab/hosts.yaml --repetitions 2
+  runner run experiments/docker-vs-native.yaml --where \"workload == 'network'\" --dry-run
+
+The results lie in RESULTS/EXPERIMENT/START/: report.md to read, summary.csv and samples.csv
+to compute with, records.jsonl and output/ to check. Ctrl-C ends what runs, removes what was
+made on the machines and writes the report of what was measured; a second Ctrl-C leaves at once.
+
+Exit codes: 0 every trial ok, 1 a trial failed, 3 a mistake in the file, 4 no host can be used,
+130 interrupted.")]
+pub struct RunArguments {
+    /// The experiment.
+    pub file: PathBuf,
+    /// Where results are kept.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub results: PathBuf,
+    /// Print the plan, as `runner plan` does, and do nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// What the command line changes of it.
+    #[command(flatten)]
+    pub changes: Changes,
+}
+
+/// `runner plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runner plan experiments/docker-vs-native.yaml
+  runner plan experiments/docker-vs-native.yaml --where \"host == 'lattepanda-a'\"
+  runner plan experiments/quickstart.yaml --format csv >cells.csv
+  runner plan experiments/quickstart.yaml --format json | jq -r .cell
+
+A row is a cell: one point of the matrix. Below stand the hosts and how each is reached, the order,
+and how long it took before, from the latest run in RESULTS/EXPERIMENT/. No machine is touched.")]
+pub struct PlanArguments {
+    /// The experiment.
+    pub file: PathBuf,
+    /// Where earlier results are kept, for the estimated time.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub results: PathBuf,
+    /// A table to read, one JSON object a line, or comma-separated values.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: PlanFormat,
+    /// Changes nothing: a plan is never run. Known because `run` has it.
+    #[arg(long, hide = true)]
+    pub dry_run: bool,
+    /// What the command line changes of it.
+    #[command(flatten)]
+    pub changes: Changes,
+}
+
+/// How a plan is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum PlanFormat {
+    /// An aligned table, and what is to be known of the whole.
+    #[default]
+    Text,
+    /// One JSON object a line and cell.
+    Json,
+    /// A row a cell.
+    Csv,
+}
+
+/// `runner explain`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runner explain experiments/docker-vs-native.yaml disk-read/lattepanda-a/docker
+  runner explain experiments/quickstart.yaml disk-write
+
+`runner plan` shows the names of the cells. Where a final value differs from what is written, both
+are shown. Ports and addresses are known only in a run and stand as `<port of server>`.")]
+pub struct ExplainArguments {
+    /// The experiment.
+    pub file: PathBuf,
+    /// The cell's name, or a part that no other cell's name holds.
+    pub cell: String,
+    /// What the command line changes of it.
+    #[command(flatten)]
+    pub changes: Changes,
+}
+
+/// `runner check`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runner check experiments/*.yaml
+  runner check experiments/docker-vs-native.yaml --hosts lab/hosts.yaml --reach
+
+With --reach each host of the plan is connected to, all at once, and asked for what the experiment
+needs there: tools, root, a Docker Engine, room on the disk, a clock that is right.
+
+Exit codes: 0 all is well, 3 a mistake in a file, 4 a host can't be reached or lacks something.")]
+pub struct CheckArguments {
+    /// The experiments.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Connect to every host, and look whether it has what the experiment needs.
+    #[arg(long)]
+    pub reach: bool,
+    /// What the command line changes of each.
+    #[command(flatten)]
+    pub changes: Changes,
+}
+
+/// `runner init`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runner init
+  runner init disk-study
+
+Writes DIR/experiments/first.yaml, which runs on this machine in seconds and explains itself, and
+beside it the schema by which editors complete keys. A file that is there already is left alone.")]
+pub struct InitArguments {
+    /// The folder of the experiments; made where it does not exist.
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub directory: PathBuf,
+}
+
+/// `runner report`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  runner report results/quickstart/2026-11-30T11-45-12Z")]
+pub struct ReportArguments {
+    /// The directory of a run.
+    #[arg(value_name = "RUN_DIRECTORY")]
+    pub directory: PathBuf,
+}
+
+/// `runner schema`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  runner schema >experiment.schema.json
+
+An editor with a YAML language server completes keys and marks mistakes in files that begin with
+  # yaml-language-server: $schema=experiment.schema.json")]
+pub struct SchemaArguments {}
+
+/// `runner completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runner completions bash >~/.local/share/bash-completion/completions/runner
+  runner completions zsh >~/.zfunc/_runner
+  runner completions fish >~/.config/fish/completions/runner.fish")]
+pub struct CompletionsArguments {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+pub use clap_complete::Shell;
+
+/// The script that completes `runner` in `shell`.
+pub fn completions(shell: Shell) -> Vec<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "runner", &mut script);
+    script
+}

@@ -1,0 +1,24 @@
+//! `runner explain FILE CELL`: what one cell does, and where each of its values comes from.
+
+use super::experiment::{self, Experiment};
+use crate::cli::ExplainArguments;
+use crate::environments::DEFAULT_WORKDIR;
+use crate::error::{EXIT_OK, Error};
+use crate::execution::DEFAULT_TIMEOUT;
+use crate::plan::explain::{Defaults, explain};
+use crate::plan::{NoCell, find};
+use crate::spec::TimeSpan;
+use crate::{metrics, ui};
+
+pub(super) fn show(arguments: &ExplainArguments) -> Result<u8, Error> {
+    let Experiment { spec, sources, plan, .. } = experiment::read(&arguments.file, &arguments.changes)?;
+    let cell = find(plan.cells.iter().cloned(), &arguments.cell)
+        .map_err(|NoCell { message, help }| Error::Usage { message, help })?;
+    let defaults = Defaults {
+        workdir: DEFAULT_WORKDIR.to_owned(),
+        timeout: TimeSpan(DEFAULT_TIMEOUT),
+        metrics: metrics::names(&spec.workloads[cell.workload.as_str()]),
+    };
+    ui::explain::show_explanation(&explain(&spec, &sources, &cell, &defaults))?;
+    Ok(EXIT_OK)
+}

@@ -1,0 +1,151 @@
+//! A plan on standard output: a table to read, JSON lines or CSV to go on with. Cells are taken one after
+//! the other; none is kept.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use super::table::Table;
+use super::{BOLD, PLAIN, show_data, show_text};
+use crate::analysis::Forecast;
+use crate::error::Error;
+use crate::plan::{Cell, Plan};
+use crate::spec::Spec;
+
+/// What is to be known of a plan beside its cells.
+pub struct Facts<'a> {
+    /// The seed of the order; `None` when each run draws its own.
+    pub seed: Option<u64>,
+    /// Every host on which something runs.
+    pub hosts: &'a BTreeSet<String>,
+    /// The name of an earlier run, and how long the plan will take by it.
+    pub forecast: Option<(String, Forecast)>,
+    /// Where earlier runs were looked for.
+    pub folder: &'a Path,
+}
+
+/// Prints a row a cell, and below them the whole in numbers.
+pub fn show_table(spec: &Spec, plan: &Plan, facts: &Facts<'_>) -> Result<(), Error> {
+    let parameters = parameters(spec, plan);
+    let has_services = plan.cells.iter().any(|cell| !cell.services.is_empty());
+    let mut header = vec!["workload", "host", "environment"];
+    header.extend(&parameters);
+    header.push("trials");
+    header.extend(has_services.then_some("services"));
+    let mut table = Table::default();
+    table.measure(&header);
+    for cell in plan.cells.iter() {
+        table.measure(&row(cell, &parameters));
+    }
+    show_text(|out| {
+        writeln!(out, "{BOLD}{}{PLAIN}", table.line(&header))?;
+        for cell in plan.cells.iter() {
+            writeln!(out, "{}", table.line(&row(cell, &parameters)))?;
+        }
+        show_facts(out, spec, plan, facts)
+    })
+}
+
+fn row(cell: &Cell, parameters: &[&str]) -> Vec<String> {
+    let mut row = vec![cell.workload.clone(), cell.host.clone(), cell.environment.clone()];
+    row.extend(parameters.iter().map(|name| cell.parameters.get(*name).cloned().unwrap_or_default()));
+    row.push(super::trials(cell));
+    let service = |service: &crate::plan::PlannedService| {
+        format!("{}: {}/{}", service.name, service.host, service.environment)
+    };
+    row.push(cell.services.iter().map(service).collect::<Vec<_>>().join(", "));
+    row
+}
+
+fn show_facts(out: &mut dyn Write, spec: &Spec, plan: &Plan, facts: &Facts<'_>) -> io::Result<()> {
+    let seed = match facts.seed {
+        Some(seed) => format!("seed {seed}"),
+        None => "a new seed for each run".to_owned(),
+    };
+    let whole = format!("{}, order {}", super::counted(plan), spec.order().as_str());
+    writeln!(out, "\n{whole}, {seed}\n")?;
+    let way = |name: &String| vec![name.clone(), way(spec, name)];
+    let hosts: Vec<_> = facts.hosts.iter().map(way).collect();
+    for line in Table::lines(&hosts) {
+        writeln!(out, "{line}")?;
+    }
+    let time = match &facts.forecast {
+        None => format!("no earlier run of these cells in {}", facts.folder.display()),
+        Some((run, Forecast { seconds, known, cells })) => {
+            let time = Duration::try_from_secs_f64(seconds.max(1.0)).unwrap_or(Duration::MAX);
+            let time = indicatif::HumanDuration(time);
+            format!("about {time}, from the run {run}: {known} of {cells} cells known")
+        }
+    };
+    writeln!(out, "\n{time}")
+}
+
+/// How a host is reached.
+pub(super) fn way(spec: &Spec, name: &str) -> String {
+    let Some(ssh) = spec.hosts.get(name).and_then(|host| host.ssh.as_ref()) else {
+        return "this machine".to_owned();
+    };
+    let user = ssh.0.user.as_ref().map(|user| format!("{}@", user.value)).unwrap_or_default();
+    let port = ssh.0.port.as_ref().map(|port| format!(":{}", port.value)).unwrap_or_default();
+    let jump = ssh.0.jump.as_ref().map(|jump| format!(" through {}", jump.value)).unwrap_or_default();
+    format!("ssh {user}{}{port}{jump}", ssh.0.address.value)
+}
+
+/// The parameters of the plan's workloads, in the order of the file.
+fn parameters<'a>(spec: &'a Spec, plan: &Plan) -> Vec<&'a str> {
+    let used: BTreeSet<String> = plan.cells.iter().map(|cell| cell.workload.clone()).collect();
+    let workloads = spec.workloads.iter().filter(|(name, _)| used.contains(name.as_str()));
+    let names = workloads.flat_map(|(_, workload)| workload.parameters.keys());
+    names.fold(Vec::new(), |mut once, name| {
+        if !once.contains(&name.as_str()) {
+            once.push(name.as_str());
+        }
+        once
+    })
+}
+
+/// Prints a JSON object a line and cell.
+pub fn show_json(plan: &Plan) -> Result<(), Error> {
+    show_data(|out| {
+        for cell in plan.cells.iter() {
+            let service = |service: &crate::plan::PlannedService| {
+                let crate::plan::PlannedService { name, host, environment } = service;
+                serde_json::json!({ "name": name, "host": host, "environment": environment })
+            };
+            let line = serde_json::json!({
+                "cell": cell.name.as_str(),
+                "workload": cell.workload,
+                "host": cell.host,
+                "environment": cell.environment,
+                "parameters": cell.parameters,
+                "services": cell.services.iter().map(service).collect::<Vec<_>>(),
+                "hosts": cell.hosts(),
+                "repetitions": cell.repetitions,
+                "warmup": cell.warmup,
+            });
+            writeln!(out, "{line}")?;
+        }
+        Ok(())
+    })
+}
+
+/// Prints a row a cell as comma-separated values, with a column for each parameter.
+pub fn show_csv(spec: &Spec, plan: &Plan) -> Result<(), Error> {
+    let parameters = parameters(spec, plan);
+    let columns = ["cell", "workload", "host", "environment"].iter().chain(&parameters);
+    let columns = columns.chain(&["repetitions", "warmup"]);
+    show_data(|out| {
+        let mut csv = csv::Writer::from_writer(out);
+        csv.write_record(columns)?;
+        for cell in plan.cells.iter() {
+            let fixed = [cell.name.as_str(), &cell.workload, &cell.host, &cell.environment];
+            let values =
+                parameters.iter().map(|name| cell.parameters.get(*name).map_or("", |text| text.as_str()));
+            let counts = [cell.repetitions.to_string(), cell.warmup.to_string()];
+            let counts = counts.iter().map(String::as_str);
+            csv.write_record(fixed.into_iter().chain(values).chain(counts))?;
+        }
+        csv.flush()
+    })
+}
