@@ -93,7 +93,7 @@ impl Teller<'_> {
                 Action { raw, ..action(self.place_of(run), text) }
             }
             Step::DropCaches => action(format!("{}, as root", self.cell.host), "drop_caches".to_owned()),
-            Step::Sleep(time) => action("here".to_owned(), format!("sleep {time}")),
+            Step::Sleep(time) => action("on no machine".to_owned(), format!("sleep {time}")),
         }
     }
 
