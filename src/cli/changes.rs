@@ -23,10 +23,10 @@ pub struct Changes {
     /// Only the cells for which this holds: "host == 'pi5' and size > 64".
     #[arg(long = "where", value_name = "EXPR")]
     pub condition: Option<String>,
-    /// Only these values of an axis; the option may be given again for another.
+    /// Only these values of an axis; may be given again for another.
     #[arg(long = "axis", value_name = "NAME=A,B")]
     pub axes: Vec<AxisOption>,
-    /// Another value at a place of the file, such as workloads.write.timeout=90s; may be given again.
+    /// Another value in the file, as in workloads.write.timeout=90s; may be given again.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<SetOption>,
 }

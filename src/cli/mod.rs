@@ -96,8 +96,8 @@ pub struct PlanArguments {
     /// Where earlier results are kept, for the estimated time.
     #[arg(long, value_name = "DIR", default_value = "results")]
     pub results: PathBuf,
-    /// A table to read, one JSON object a line, or comma-separated values.
-    #[arg(long, value_enum, default_value_t)]
+    /// `text`, a table to read; `json`, one object a line and cell; or `csv`, a row a cell.
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     pub format: PlanFormat,
     /// Changes nothing: a plan is never run. Known because `run` has it.
     #[arg(long, hide = true)]

@@ -2,6 +2,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "whether files are there")]
 
+use std::path::{Component, PathBuf};
+
 use super::schema;
 use crate::cli::InitArguments;
 use crate::error::{EXIT_OK, Error};
@@ -11,7 +13,8 @@ use crate::ui;
 const FIRST: &str = include_str!("../../templates/first.yaml");
 
 pub(super) fn init(arguments: &InitArguments) -> Result<u8, Error> {
-    let folder = arguments.directory.components().collect::<std::path::PathBuf>().join("experiments");
+    let named = arguments.directory.components().filter(|part| *part != Component::CurDir);
+    let folder = named.collect::<PathBuf>().join("experiments");
     let files = [
         (folder.join("first.yaml"), FIRST.to_owned()),
         (folder.join("experiment.schema.json"), schema::text()),

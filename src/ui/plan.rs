@@ -137,15 +137,23 @@ pub fn show_csv(spec: &Spec, plan: &Plan) -> Result<(), Error> {
     let columns = columns.chain(&["repetitions", "warmup"]);
     show_data(|out| {
         let mut csv = csv::Writer::from_writer(out);
-        csv.write_record(columns)?;
+        csv.write_record(columns).map_err(of_output)?;
         for cell in plan.cells.iter() {
             let fixed = [cell.name.as_str(), &cell.workload, &cell.host, &cell.environment];
             let values =
                 parameters.iter().map(|name| cell.parameters.get(*name).map_or("", |text| text.as_str()));
             let counts = [cell.repetitions.to_string(), cell.warmup.to_string()];
             let counts = counts.iter().map(String::as_str);
-            csv.write_record(fixed.into_iter().chain(values).chain(counts))?;
+            csv.write_record(fixed.into_iter().chain(values).chain(counts)).map_err(of_output)?;
         }
         csv.flush()
     })
+}
+
+/// The error of the output itself, which the reader's going is told by.
+fn of_output(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }

@@ -7,16 +7,16 @@ use std::process::Output;
 use assert_cmd::Command;
 
 /// The program in `folder`, as from a script: no terminal, no colours of its own.
-fn runner(folder: &Path, arguments: &[&str]) -> Output {
+pub fn runner(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::cargo_bin("runner").unwrap();
     command.current_dir(folder).args(arguments).env_remove("CLICOLOR_FORCE").output().unwrap()
 }
 
-fn texts(output: &Output) -> (String, String) {
+pub fn texts(output: &Output) -> (String, String) {
     (String::from_utf8(output.stdout.clone()).unwrap(), String::from_utf8(output.stderr.clone()).unwrap())
 }
 
-fn folder_with(yaml: &str) -> tempfile::TempDir {
+pub fn folder_with(yaml: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("nap.yaml"), yaml).unwrap();
     folder
@@ -33,27 +33,39 @@ fn run_directory(folder: &Path) -> PathBuf {
 const NAP: &str = "workloads: {nap: {run: sleep 0.01}}\n";
 
 #[test]
-fn help_shows_the_way() {
+fn help_teaches_by_example() {
     let folder = tempfile::tempdir().unwrap();
-    for (arguments, expected) in [
-        (
-            &["--help"][..],
-            &["Examples:\n", "runner run experiments/quickstart.yaml", "Exit codes: 0", "report"][..],
-        ),
-        (&["--version"], &["runner 0."]),
-        (
-            &["run", "--help"],
-            &["Examples:\n", "--hosts lab/hosts.yaml", "--repetitions <N>", "--seed", "results"],
-        ),
-        (&["report", "--help"], &["Example:\n", "RUN_DIRECTORY"]),
-    ] {
-        let output = runner(folder.path(), arguments);
+    let verbs = ["init", "check", "plan", "explain", "run", "report", "schema", "completions"];
+    let mut all = String::new();
+    for arguments in [vec!["--help"]].into_iter().chain(verbs.map(|verb| vec![verb, "--help"])) {
+        let output = runner(folder.path(), &arguments);
         let (stdout, stderr) = texts(&output);
         assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{arguments:?}");
-        for text in expected {
-            assert!(stdout.contains(text), "{arguments:?}: {text}");
-        }
+        assert!(stdout.contains("Example"), "{arguments:?}");
+        all.push_str(&format!("$ runner {}\n{stdout}\n", arguments.join(" ")));
     }
+    insta::assert_snapshot!("help", all);
+    let (version, _) = texts(&runner(folder.path(), &["--version"]));
+    assert!(version.starts_with("runner 0."), "{version}");
+}
+
+#[test]
+fn misspelt_verbs_and_options_are_recognised() {
+    let folder = folder_with(NAP);
+    for (arguments, nearest) in [
+        (&["plam", "nap.yaml"][..], "'plan'"),
+        (&["chekc", "nap.yaml"], "'check'"),
+        (&["run", "nap.yaml", "--repetition", "3"], "'--repetitions'"),
+        (&["plan", "nap.yaml", "--format", "jsno"], "'json'"),
+        (&["completions", "fihs"], "'fish'"),
+    ] {
+        let output = runner(folder.path(), arguments);
+        let (_, stderr) = texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr.contains(nearest), "{arguments:?}: {stderr}");
+    }
+    let (_, alone) = texts(&runner(folder.path(), &[]));
+    assert!(alone.contains("Examples:") && alone.contains("Exit codes:"), "{alone}");
 }
 
 #[test]
@@ -67,6 +79,13 @@ fn wrong_usage_is_2() {
         &["run", "nap.yaml", "--repetitions", "many"],
         &["run", "nap.yaml", "--seed", "-1"],
         &["run", "nap.yaml", "--sed", "1"],
+        &["run", "nap.yaml", "--axis", "host"],
+        &["plan", "nap.yaml", "--axis", "host="],
+        &["plan", "nap.yaml", "--set", "seed"],
+        &["plan"],
+        &["check"],
+        &["explain", "nap.yaml"],
+        &["completions"],
         &["report"],
     ] {
         let output = runner(folder.path(), arguments);
@@ -90,13 +109,15 @@ fn a_mistake_in_a_file_is_3_with_its_place_on_stderr() {
         ("folder.yaml", &["can't read `folder.yaml`: it is not a file"]),
         ("/dev/zero", &["can't read `/dev/zero`: it is not a file"]),
     ] {
-        let output = runner(folder.path(), &["run", file]);
-        let (stdout, stderr) = texts(&output);
-        assert_eq!((output.status.code(), stdout.as_str()), (Some(3), ""), "{file}: {stderr}");
-        for text in expected {
-            assert!(stderr.contains(text), "{file}: {stderr}");
+        for arguments in [&["run", file][..], &["plan", file], &["check", file], &["explain", file, "nap"]] {
+            let output = runner(folder.path(), arguments);
+            let (stdout, stderr) = texts(&output);
+            assert_eq!((output.status.code(), stdout.as_str()), (Some(3), ""), "{arguments:?}: {stderr}");
+            for text in expected {
+                assert!(stderr.contains(text), "{arguments:?}: {stderr}");
+            }
+            assert!(!stderr.contains('\x1b'), "no colours in a file: {stderr:?}");
         }
-        assert!(!stderr.contains('\x1b'), "no colours in a file: {stderr:?}");
     }
     assert!(!folder.path().join("results").exists(), "nothing is begun");
 }
@@ -184,4 +205,54 @@ fn the_experiment_as_run_has_the_overrides() {
     let again = runner(folder.path(), &["run", "again.yaml"]);
     let (_, stderr) = texts(&again);
     assert!(stderr.contains("2 of 2 trials ok") && yaml.contains("seed: 5"), "{yaml}{stderr}");
+}
+
+#[test]
+fn files_of_this_machine_that_are_not_there_are_3() {
+    let folder = folder_with(
+        "hosts:\n  pi: { ssh: { address: 192.0.2.7, identity: keys/id } }\n  spare: { ssh: { address: 192.0.2.8, identity: spare } }\n\
+         environments:\n  a: { container: { build: images/a } }\n  b: { container: { build: images/b } }\n  c: { container: { build: images/c } }\n\
+         workloads: { nap: { run: sleep 1 } }\nmatrix: [{ host: pi, environment: [a, b] }]\n",
+    );
+    fs::create_dir_all(folder.path().join("images/a")).unwrap();
+    let (_, stderr) = texts(&runner(folder.path(), &["check", "nap.yaml"]));
+    for text in ["no `images/a/Dockerfile`", "no folder `images/b`", "no file `keys/id`", "nap.yaml:2:46"] {
+        assert!(stderr.contains(text), "{text}: {stderr}");
+    }
+    assert_eq!(stderr.matches('×').count(), 3, "what the plan does not use is not looked for: {stderr}");
+    for file in ["images/a/Dockerfile", "images/b/Dockerfile", "keys/id"] {
+        let path = folder.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+    let (stdout, stderr) = texts(&runner(folder.path(), &["check", "nap.yaml"]));
+    assert_eq!((stdout.as_str(), stderr.as_str()), ("nap.yaml: ok, 2 cells, 20 trials\n", ""));
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let folder =
+        folder_with("workloads: { nap: { parameters: { n: 1 }, run: 'sleep {{ n }}' } }\nmatrix: [{ n: ");
+    let values: Vec<String> = (0..3000).map(|n| n.to_string()).collect();
+    let file = folder.path().join("nap.yaml");
+    let yaml = fs::read_to_string(&file).unwrap() + &format!("[{}] }}]\n", values.join(", "));
+    fs::write(&file, yaml).unwrap();
+    for arguments in [
+        "plan nap.yaml",
+        "plan nap.yaml --format json",
+        "plan nap.yaml --format csv",
+        "run nap.yaml --dry-run",
+        "check nap.yaml nap.yaml",
+        "explain nap.yaml n=77/",
+        "completions bash",
+        "schema",
+        "--help",
+    ] {
+        let program = assert_cmd::cargo::cargo_bin("runner");
+        let line = format!("{{ {} {arguments}; echo \"=> $?\" >&2; }} | :", program.display());
+        let output = std::process::Command::new("bash").arg("-c").arg(line).current_dir(&folder).output();
+        let stderr = String::from_utf8(output.unwrap().stderr).unwrap();
+        let expected = if arguments.starts_with("explain") { "=> 2\n" } else { "=> 0\n" };
+        assert!(stderr.ends_with(expected) && !stderr.contains("panicked"), "{arguments}: {stderr}");
+    }
 }

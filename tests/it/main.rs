@@ -5,6 +5,10 @@
 
 mod architecture;
 mod cli;
+mod cli_check;
+mod cli_explain;
+mod cli_init;
+mod cli_plan;
 mod end_to_end;
 mod failures;
 mod keys;

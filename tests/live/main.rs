@@ -5,6 +5,7 @@
 
 mod containers;
 mod lab;
+mod reach;
 mod runs;
 mod ssh;
 mod ssh_login;

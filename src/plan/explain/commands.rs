@@ -102,7 +102,7 @@ impl Teller<'_> {
                 let optional = if *optional { ", where possible" } else { "" };
                 plain(format!("{}, as root{optional}", self.cell.host), "drop_caches".to_owned())
             }
-            Step::Sleep(time) => plain("here".to_owned(), format!("sleep {time}")),
+            Step::Sleep(time) => plain("on no machine".to_owned(), format!("sleep {time}")),
             Step::Upload(file) => self.upload(stage, file, span),
         }
     }
