@@ -20,7 +20,7 @@ pub struct Changes {
     /// The seed of the order, to repeat that of an earlier run.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Only the cells for which this holds: "host == 'pi5' and size > 64".
+    /// Only the cells for which this holds: "host.name == 'pi5' and size > 64".
     #[arg(long = "where", value_name = "EXPR")]
     pub condition: Option<String>,
     /// Only these values of an axis; may be given again for another.

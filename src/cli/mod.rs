@@ -84,7 +84,7 @@ pub struct RunArguments {
 #[command(after_help = "\
 Examples:
   runner plan experiments/docker-vs-native.yaml
-  runner plan experiments/docker-vs-native.yaml --where \"host == 'lattepanda-a'\"
+  runner plan experiments/docker-vs-native.yaml --where \"host.name == 'lattepanda-a'\"
   runner plan experiments/quickstart.yaml --format csv >cells.csv
   runner plan experiments/quickstart.yaml --format json | jq -r .cell
 

@@ -25,6 +25,8 @@ pub fn environment<'a>() -> Environment<'a> {
 
 /// What a variable of the environment begins with.
 const VARIABLE: &str = "env.";
+/// The name of a map that people take for a text.
+const HOST: &str = "host";
 
 /// Whether `text` holds anything to substitute.
 pub fn is_template(text: &str) -> bool {
@@ -92,19 +94,27 @@ impl Names {
     }
 
     fn unknown(&self, used: impl IntoIterator<Item = String>, span: Span, sources: &Sources) -> Vec<Problem> {
-        let mut unknown: Vec<String> = used.into_iter().filter(|name| !self.has(name)).collect();
-        unknown.sort();
-        unknown
-            .into_iter()
-            .map(|name| {
-                Problem::at(within(span, &name, sources), format!("unknown name `{name}`"))
-                    .label("not defined here")
-                    .help(match self.0.is_empty() {
-                        true => "only variables are known here: `{{ env.NAME }}`".to_owned(),
-                        false => suggest(&name, self.0.iter().map(String::as_str)),
-                    })
-            })
-            .collect()
+        let mut used: Vec<String> = used.into_iter().collect();
+        used.sort();
+        used.into_iter().filter_map(|name| self.mistake(&name, span, sources)).collect()
+    }
+
+    fn mistake(&self, name: &str, span: Span, sources: &Sources) -> Option<Problem> {
+        // A map is never equal to a text and makes no part of a command.
+        if name == HOST && self.has(name) && !sources.text(span).contains("host[") {
+            return Some(
+                Problem::at(within(span, name, sources), "`host` has parts: it is no text by itself")
+                    .help("write `host.name`, `host.address` or `host.labels.LABEL`"),
+            );
+        }
+        (!self.has(name)).then(|| {
+            Problem::at(within(span, name, sources), format!("unknown name `{name}`"))
+                .label("not defined here")
+                .help(match self.0.is_empty() {
+                    true => "only variables are known here: `{{ env.NAME }}`".to_owned(),
+                    false => suggest(name, self.0.iter().map(String::as_str)),
+                })
+        })
     }
 }
 
