@@ -10,9 +10,11 @@ mod merge;
 pub mod metric;
 mod parse;
 mod serialize;
+mod set;
 mod string_or_map;
 pub mod template;
 mod time;
+mod tree;
 pub mod workload;
 
 use std::collections::BTreeSet;

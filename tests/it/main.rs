@@ -7,6 +7,7 @@ mod architecture;
 mod cli;
 mod end_to_end;
 mod failures;
+mod form;
 mod language;
 mod metrics;
 mod pipeline;
