@@ -42,6 +42,16 @@ impl Sources {
         self.0.len() - 1
     }
 
+    /// How many files there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no file.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The file a span points into.
     pub fn get(&self, file: usize) -> Option<&Source> {
         self.0.get(file)
@@ -82,6 +92,8 @@ pub struct Problem {
     pub span: Option<Span>,
     /// A few words under the underlined text.
     pub label: String,
+    /// Other places that belong to it, with a few words each.
+    pub also: Vec<(Span, String)>,
     /// What to do, in the imperative.
     pub help: Option<String>,
 }
@@ -89,18 +101,31 @@ pub struct Problem {
 impl Problem {
     /// A mistake at `span`.
     pub fn at(span: Span, message: impl Into<String>) -> Self {
-        Problem { message: message.into(), span: Some(span), label: "here".into(), help: None }
+        Problem {
+            message: message.into(),
+            span: Some(span),
+            label: "here".into(),
+            also: Vec::new(),
+            help: None,
+        }
     }
 
     /// A mistake of a whole file.
     pub fn of_file(message: impl Into<String>) -> Self {
-        Problem { message: message.into(), span: None, label: String::new(), help: None }
+        Problem { message: message.into(), span: None, label: String::new(), also: Vec::new(), help: None }
     }
 
     /// The words under the underlined text.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
+        self
+    }
+
+    /// Another place that belongs to it.
+    #[must_use]
+    pub fn also(mut self, span: Span, label: impl Into<String>) -> Self {
+        self.also.push((span, label.into()));
         self
     }
 
@@ -125,14 +150,7 @@ pub struct Problems {
 /// "did you mean `x`?" for the nearest of `known`, or the list of them when none is near.
 pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
-    let nearest = known
-        .iter()
-        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), *candidate))
-        .filter(|(distance, candidate)| {
-            *distance <= 1 + candidate.chars().count().min(name.chars().count()) / 3
-        })
-        .min();
-    match nearest {
+    match nearest(name, known.iter().copied()) {
         Some((_, candidate)) => format!("did you mean `{candidate}`?"),
         None if known.is_empty() => "none is declared".into(),
         None if known.len() == 1 => format!("use `{}`", known[0]),
@@ -143,6 +161,20 @@ pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Stri
     }
 }
 
+/// The nearest of `known`, with the number of letters by which it differs; capitals, `-`, `_` and blanks
+/// are no difference.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<(usize, &'a str)> {
+    let plain = |name: &str| name.to_lowercase().replace(['-', ' '], "_");
+    let name = plain(name);
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&name, &plain(candidate)), candidate))
+        .filter(|(distance, candidate)| {
+            *distance <= 1 + candidate.chars().count().min(name.chars().count()) / 3
+        })
+        .min()
+}
+
 #[cfg(test)]
 mod tests {
     use super::suggest;
@@ -151,6 +183,7 @@ mod tests {
     fn nearest_name_or_the_list() {
         assert_eq!(suggest("p5", ["pi4", "pi5"]), "did you mean `pi5`?");
         assert_eq!(suggest("repititions", ["repetitions", "run"]), "did you mean `repetitions`?");
+        assert_eq!(suggest("Drop-Caches", ["drop_caches", "run"]), "did you mean `drop_caches`?");
         assert_eq!(suggest("xyz", ["native", "docker"]), "use one of `native`, `docker`");
         assert_eq!(suggest("x", []), "none is declared");
     }

@@ -6,7 +6,10 @@
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
-use std::{fs, io};
+use std::{
+    fs,
+    io::{self, Read},
+};
 
 use sha2::{Digest, Sha256};
 
@@ -61,8 +64,9 @@ pub(super) fn read(file: &Path, changes: &Changes) -> Result<Experiment, Problem
 }
 
 /// What reads the files; `--set` replaces values in them as they are read.
-fn reader(_changes: &Changes) -> Reader<'static> {
-    Reader::new(&text)
+fn reader(changes: &Changes) -> Reader<'static> {
+    let sets: Vec<String> = changes.sets.iter().map(ToString::to_string).collect();
+    Reader::new(&text).with_sets(&sets)
 }
 
 /// Leaves in the matrix only what `--where` and `--axis` ask for.
@@ -104,14 +108,20 @@ fn text(path: &Path) -> Result<String, String> {
         io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
         _ => error.to_string(),
     };
-    let metadata = fs::metadata(path).map_err(told)?;
-    if !metadata.is_file() {
+    // A pipe would block when it is opened; what was opened is looked at again, and read to the limit alone.
+    if !fs::metadata(path).map_err(told)?.is_file() {
         return Err("it is not a file".into());
     }
-    if metadata.len() > spec::FILE_LIMIT as u64 {
+    let file = fs::File::open(path).map_err(told)?;
+    if !file.metadata().map_err(told)?.is_file() {
+        return Err("it is not a file".into());
+    }
+    let mut bytes = Vec::new();
+    file.take(spec::FILE_LIMIT as u64 + 1).read_to_end(&mut bytes).map_err(told)?;
+    if bytes.len() > spec::FILE_LIMIT {
         return Err(format!("it is larger than {} MiB", spec::FILE_LIMIT >> 20));
     }
-    String::from_utf8(fs::read(path).map_err(told)?).map_err(|error| {
+    String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         format!("line {} is not UTF-8 text", 1 + valid.iter().filter(|&&byte| byte == b'\n').count())
     })

@@ -1,13 +1,11 @@
-//! Values that remember where in which file they stand. The parser's own span type stays in this file,
-//! so that the parser can be replaced. Read [`Located`] first.
+//! Values that remember where in which file they stand. The place comes from the deserializer of
+//! `parse/value.rs`; no other knows one. Read [`Located`] first.
 
 use std::borrow::Borrow;
-use std::cell::RefCell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::sync::Arc;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{
@@ -16,18 +14,8 @@ use serde::de::{
 
 use crate::diagnostic::Span;
 
-thread_local! {
-    /// The file being parsed: serde hands no context to `Deserialize`, and spans need the file's number.
-    static CURRENT: RefCell<(usize, Arc<str>)> = RefCell::new((0, Arc::from("")));
-}
-
-/// Runs `parse` with spans pointing into file number `file`.
-pub(super) fn in_file<R>(file: usize, text: Arc<str>, parse: impl FnOnce() -> R) -> R {
-    let outer = CURRENT.replace((file, text));
-    let result = parse();
-    CURRENT.replace(outer);
-    result
-}
+/// The name under which [`Located`] asks a deserializer of this crate for its place.
+pub(super) const LOCATED: &str = "a value with its place";
 
 /// A value and the place it was written at (for an alias: where its anchor is).
 #[derive(Debug, Clone, Default)]
@@ -77,14 +65,30 @@ impl Borrow<str> for Located<String> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Located<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let spanned = serde_yaml::Spanned::<T>::deserialize(deserializer)?;
-        let place = spanned.defined.span();
-        let span = Span {
-            file: CURRENT.with_borrow(|(file, _)| *file),
-            offset: place.byte_offset().unwrap_or_default() as usize,
-            length: place.byte_len().unwrap_or_default() as usize,
-        };
-        Ok(Located { value: spanned.value, span })
+        deserializer.deserialize_newtype_struct(LOCATED, LocatedVisitor(PhantomData))
+    }
+}
+
+struct LocatedVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for LocatedVisitor<T> {
+    type Value = Located<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+    /// A deserializer that knows no places.
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Located<T>, D::Error> {
+        T::deserialize(deserializer).map(Located::unwritten)
+    }
+    /// File, offset and length, then the value.
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Located<T>, A::Error> {
+        let mut number = || parts.next_element::<usize>().map(Option::unwrap_or_default);
+        let span = Span { file: number()?, offset: number()?, length: number()? };
+        match parts.next_element()? {
+            Some(value) => Ok(Located { value, span }),
+            None => Err(de::Error::custom("a value is missing")),
+        }
     }
 }
 
@@ -121,8 +125,6 @@ pub(super) fn one_or_many<'de, T: DeserializeOwned, D: Deserializer<'de>>(
 
 enum OneOrMany<T> {
     One(T),
-    /// A plain number or boolean: its text must come from the source, to be kept as it was written.
-    Plain,
     Many(Vec<Located<OneOrMany<T>>>),
 }
 
@@ -141,11 +143,6 @@ impl<T: DeserializeOwned> Located<OneOrMany<T>> {
                 values
             }
             OneOrMany::One(value) => vec![Located { value, span }],
-            OneOrMany::Plain => {
-                let text = CURRENT
-                    .with_borrow(|(_, text)| text.get(span.range()).unwrap_or_default().trim().to_owned());
-                vec![Located { value: T::deserialize(text.into_deserializer())?, span }]
-            }
         })
     }
 }
@@ -166,18 +163,6 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for OneOrManyVisitor<T> {
     }
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
         T::deserialize(text.into_deserializer()).map(OneOrMany::One)
-    }
-    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(OneOrMany::Plain)
-    }
-    fn visit_i64<E: de::Error>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(OneOrMany::Plain)
-    }
-    fn visit_u64<E: de::Error>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(OneOrMany::Plain)
-    }
-    fn visit_f64<E: de::Error>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(OneOrMany::Plain)
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         T::deserialize(MapAccessDeserializer::new(map)).map(OneOrMany::One)

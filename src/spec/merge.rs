@@ -1,10 +1,16 @@
 //! Several files into one [`Spec`]: `include`, and the declarations of `--hosts`. The files are asked for
 //! one after the other, so that reading them stays outside.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
+use super::set::{Document, Set};
 use super::{FILE_LIMIT, Spec, parse};
 use crate::diagnostic::{Problem, Problems, Sources, Span};
+
+/// How many files may be included, and how many one in the other.
+const INCLUDES: usize = 256;
+const INCLUDES_DEEP: usize = 16;
 
 /// What a file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,14 +27,34 @@ pub struct Reader<'a> {
     pub sources: Sources,
     read: &'a dyn Fn(&Path) -> Result<String, String>,
     /// Files that an include has brought in already: their declarations are there.
-    included: Vec<PathBuf>,
+    included: BTreeSet<PathBuf>,
     problems: Vec<Problem>,
+    /// What `--set` changes, as it was given.
+    sets: Vec<String>,
+    /// Files whose text was changed by that.
+    edited: BTreeMap<PathBuf, String>,
 }
 
 impl<'a> Reader<'a> {
     /// A reader; `read` gives a file's text, or why it can't be read.
     pub fn new(read: &'a dyn Fn(&Path) -> Result<String, String>) -> Self {
-        Reader { sources: Sources::default(), read, included: Vec::new(), problems: Vec::new() }
+        Reader {
+            sources: Sources::default(),
+            read,
+            included: BTreeSet::new(),
+            problems: Vec::new(),
+            sets: Vec::new(),
+            edited: BTreeMap::new(),
+        }
+    }
+
+    /// The same with values set, each as `PATH=VALUE`: keys and places in lists with dots between them, and
+    /// YAML. A declaration is changed in the file whose declaration counts, everything else in the
+    /// experiment. Mistakes in them come with those of the files.
+    #[must_use]
+    pub fn with_sets(mut self, sets: &[String]) -> Self {
+        self.sets = sets.to_vec();
+        self
     }
 
     /// Reads the experiment and its includes, then what replaces parts of it.
@@ -36,6 +62,9 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// Every mistake of form found in any of the files.
     pub fn read(mut self, files: &[(Fragment, &Path)]) -> Result<(Spec, Sources), Problems> {
+        if !self.sets.is_empty() {
+            self.set(files);
+        }
         let mut spec = Spec::default();
         for (fragment, path) in files {
             let Some(read) = self.file(path, None, &mut Vec::new()) else { continue };
@@ -57,9 +86,39 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A first reading finds every file; the next one sees the changed texts.
+    fn set(&mut self, files: &[(Fragment, &Path)]) {
+        let mut first = Reader::new(self.read);
+        let mut documents = Vec::new();
+        for (fragment, path) in files {
+            let start = first.sources.len();
+            first.file(path, None, &mut Vec::new());
+            for source in (start..).map_while(|file| first.sources.get(file)) {
+                // A hosts file counts before the experiment, and that before what it includes.
+                let rank = (source.path != *path, *fragment == Fragment::Experiment);
+                let (path, text) = (source.path.clone(), source.text.to_string());
+                documents.push((rank, Document { path, text, is_edited: false }));
+            }
+        }
+        documents.sort_by_key(|(rank, _)| *rank);
+        let Some(experiment) = documents.iter().position(|(rank, _)| *rank == (false, true)) else { return };
+        let mut documents: Vec<Document> = documents.into_iter().map(|(_, document)| document).collect();
+        for set in &self.sets {
+            let done = Set::parse(set).and_then(|set| set.apply(&mut documents, experiment));
+            self.problems.extend(done.err());
+        }
+        let edited = documents.into_iter().filter(|document| document.is_edited);
+        self.edited = edited.map(|document| (document.path, document.text)).collect();
+    }
+
     /// Reads one file and what it includes; `at` is where it was asked for.
     fn file(&mut self, path: &Path, at: Option<Span>, including: &mut Vec<PathBuf>) -> Option<Spec> {
-        let text = match (self.read)(path) {
+        let edited = self.edited.get(path).cloned();
+        let name = match edited {
+            Some(_) => PathBuf::from(format!("{} (with --set)", path.display())),
+            None => path.to_owned(),
+        };
+        let text = match edited.map_or_else(|| (self.read)(path), Ok) {
             Ok(text) if text.len() > FILE_LIMIT => {
                 let message = format!("`{}` is larger than {} MiB", path.display(), FILE_LIMIT >> 20);
                 self.problems.push(Problem::of_file(message).help("split it, and `include` the parts"));
@@ -77,23 +136,32 @@ impl<'a> Reader<'a> {
                 return None;
             }
         };
-        let file = self.sources.add(path, text);
+        let file = self.sources.add(&name, text);
         let text = self.sources.get(file)?.text.clone();
-        let mut spec = parse::parse(file, &text).map_err(|problem| self.problems.push(problem)).ok()?;
-        including.push(path.to_owned());
+        let (spec, problems) = parse::parse(file, &text);
+        self.problems.extend(problems);
+        let mut spec = spec?;
+        including.push(plain(path));
         let mut included = Spec::default();
         for name in std::mem::take(&mut spec.include.values) {
             let target = self.sources.directory(name.span).join(&name.value);
-            if including.iter().any(|file| same_file(file, &target)) {
+            let place = plain(&target);
+            if including.contains(&place) {
                 let problem =
                     Problem::at(name.span, "an include loop").label("this file is included by itself");
                 self.problems.push(problem.help("remove one of the includes"));
-            } else if self.included.iter().any(|file| same_file(file, &target)) {
+            } else if self.included.contains(&place) {
                 continue;
-            } else if let Some(other) = self.file(&target, Some(name.span), including) {
+            } else if including.len() > INCLUDES_DEEP || self.included.len() >= INCLUDES {
+                let message =
+                    format!("more than {INCLUDES} included files, or {INCLUDES_DEEP} one in the other");
+                self.problems.push(Problem::at(name.span, message).help("put declarations into fewer files"));
+                break;
+            } else {
+                self.included.insert(place);
+                let Some(other) = self.file(&target, Some(name.span), including) else { continue };
                 self.has_only(&other, &["hosts", "environments", "workloads"], "an included file");
                 self.absorb(&mut included, other);
-                self.included.push(target);
             }
         }
         including.pop();
@@ -128,12 +196,14 @@ impl<'a> Reader<'a> {
         macro_rules! absorb {
             ($section:ident) => {
                 for (name, value) in other.$section {
-                    if included.$section.contains_key(&name) {
+                    if let Some((first, _)) = included.$section.get_key_value(&name) {
                         self.problems.push(
                             Problem::at(
                                 name.span,
                                 format!("`{}` is declared by two included files", name.value),
                             )
+                            .label("the second one")
+                            .also(first.span, "the first one")
                             .help("rename one, or declare it in the including file, which then wins"),
                         );
                     }
@@ -147,18 +217,15 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether two paths name one file, as far as they tell: `parts/../x.yaml` is `x.yaml`.
-fn same_file(one: &Path, other: &Path) -> bool {
-    let plain = |path: &Path| {
-        path.components().fold(PathBuf::new(), |plain, part| match part {
-            Component::CurDir => plain,
-            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
-                plain.parent().map(Path::to_owned).unwrap_or_default()
-            }
-            part => plain.join(part),
-        })
-    };
-    plain(one) == plain(other)
+/// A path as far as it tells: `parts/../x.yaml` is `x.yaml`.
+fn plain(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |plain, part| match part {
+        Component::CurDir => plain,
+        Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
+            plain.parent().map(Path::to_owned).unwrap_or_default()
+        }
+        part => plain.join(part),
+    })
 }
 
 /// `own` declarations over `included` ones, in whose place they stand.

@@ -13,10 +13,12 @@ pub mod metric;
 mod parse;
 mod serialize;
 pub mod service;
+mod set;
 pub mod step;
 mod string_or_map;
 pub mod template;
 mod time;
+mod tree;
 mod variables;
 pub mod workload;
 

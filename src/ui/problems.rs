@@ -34,6 +34,8 @@ struct Drawn<'a> {
     source: Option<NamedSource<String>>,
     /// Where it is, when its line can't be drawn.
     place: String,
+    /// What belongs to it in other files.
+    elsewhere: Vec<String>,
 }
 
 impl<'a> Drawn<'a> {
@@ -41,12 +43,18 @@ impl<'a> Drawn<'a> {
         let source = problem.span.and_then(|span| problems.sources.get(span.file));
         let source =
             source.map(|source| NamedSource::new(source.path.display().to_string(), source.text.to_string()));
+        let file = problem.span.map(|span| span.file);
+        let elsewhere = problem.also.iter().filter(|(span, _)| Some(span.file) != file);
+        let elsewhere = elsewhere
+            .map(|(span, label)| format!("{label}: {}", problems.sources.place(*span).unwrap_or_default()))
+            .collect();
         match (problem.span, source) {
             (Some(span), Some(source)) if has_long_line(source.inner(), span) => {
-                let place = problems.sources.place(span).unwrap_or_else(|| source.name().to_owned());
-                Drawn { problem, place: format!(" at {place}"), source: None }
+                let place =
+                    problems.sources.place(span).map(|place| format!(" at {place}")).unwrap_or_default();
+                Drawn { problem, place, source: None, elsewhere }
             }
-            (_, source) => Drawn { problem, source, place: String::new() },
+            (_, source) => Drawn { problem, source, place: String::new(), elsewhere },
         }
     }
 }
@@ -69,7 +77,8 @@ impl std::error::Error for Drawn<'_> {}
 
 impl Diagnostic for Drawn<'_> {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.problem.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+        let lines: Vec<&str> = self.problem.help.iter().chain(&self.elsewhere).map(String::as_str).collect();
+        (!lines.is_empty()).then(|| Box::new(lines.join("\n")) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -78,7 +87,11 @@ impl Diagnostic for Drawn<'_> {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let span = self.problem.span.filter(|_| self.source.is_some())?;
-        let label = LabeledSpan::new(Some(self.problem.label.clone()), span.offset, span.length);
-        Some(Box::new(std::iter::once(label)))
+        let main =
+            LabeledSpan::new_primary_with_span(Some(self.problem.label.clone()), (span.offset, span.length));
+        let also = self.problem.also.iter().filter(move |(place, _)| place.file == span.file);
+        let also =
+            also.map(|(place, label)| LabeledSpan::new(Some(label.clone()), place.offset, place.length));
+        Some(Box::new(std::iter::once(main).chain(also)))
     }
 }

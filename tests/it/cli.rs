@@ -101,6 +101,10 @@ fn a_mistake_in_a_file_is_3_with_its_place_on_stderr() {
     fs::write(folder.path().join("latin.yaml"), b"# ok\ntitle: caf\xe9\n").unwrap();
     fs::write(folder.path().join("large.yaml"), vec![b'#'; 2 << 20]).unwrap();
     fs::create_dir(folder.path().join("folder.yaml")).unwrap();
+    assert!(
+        std::process::Command::new("mkfifo").arg(folder.path().join("pipe.yaml")).status().unwrap().success()
+    );
+    fs::write(folder.path().join("includes.yaml"), "include: [pipe.yaml, /dev/zero, folder.yaml]\n").unwrap();
     for (file, expected) in [
         ("nap.yaml", &["nap.yaml:2:10", "unknown key `rum`", "did you mean `run`?"][..]),
         ("none.yaml", &["can't read `none.yaml`: there is no such file"]),
@@ -108,6 +112,11 @@ fn a_mistake_in_a_file_is_3_with_its_place_on_stderr() {
         ("large.yaml", &["can't read `large.yaml`: it is larger than 1 MiB"]),
         ("folder.yaml", &["can't read `folder.yaml`: it is not a file"]),
         ("/dev/zero", &["can't read `/dev/zero`: it is not a file"]),
+        ("pipe.yaml", &["can't read `pipe.yaml`: it is not a file"]),
+        (
+            "includes.yaml",
+            &["read `pipe.yaml`: it is", "read `/dev/zero`: it is", "read `folder.yaml`: it is"],
+        ),
     ] {
         for arguments in [&["run", file][..], &["plan", file], &["check", file], &["explain", file, "nap"]] {
             let output = runner(folder.path(), arguments);

@@ -11,6 +11,7 @@ mod cli_init;
 mod cli_plan;
 mod end_to_end;
 mod failures;
+mod form;
 mod keys;
 mod language;
 mod metrics;

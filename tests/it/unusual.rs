@@ -1,8 +1,12 @@
 //! Files that nobody writes on purpose: each gives a plan or a problem, at once, and never a panic.
 
+use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
+use runner::spec::{Fragment, Reader};
 use runner::ui::render_problems;
 
 use crate::world::plan;
@@ -59,7 +63,7 @@ fn cases() -> Vec<(&'static str, String, &'static str)> {
         ("empty", String::new(), "the experiment has no workload"),
         ("blank", "\n \n".into(), "the experiment has no workload"),
         ("only comments", "# nothing\n# yet\n".into(), "the experiment has no workload"),
-        ("a marker alone", "---\n".into(), "nothing is written here"),
+        ("a marker alone", "---\n".into(), "the experiment has no workload"),
         ("no workload in the section", "workloads: {}\n".into(), "the experiment has no workload"),
         ("a marker first", format!("---\n{NAP}"), "ok"),
         ("byte order mark", format!("\u{feff}{NAP}"), "ok"),
@@ -76,24 +80,30 @@ fn cases() -> Vec<(&'static str, String, &'static str)> {
         ("null list", format!("{NAP}matrix:\n"), "nothing is written here"),
         ("null value", format!("{NAP}title:\n"), "ok"),
         ("tilde", "workloads:\n  nap: { run: ~ }\n".into(), "nothing is written here"),
-        ("alias bomb", alias_bomb(), "unknown key `x1`"),
+        ("alias bomb", alias_bomb(), "too many values"),
         ("merge bomb", merge_bomb(), "too many values"),
-        ("deep list", deep("[", "]"), "a text is wanted here at experiment.yaml:1:8"),
-        ("deep map", deep("{a: ", "}"), "a text is wanted here"),
-        ("never closed", deep("[", ""), "a text is wanted here"),
-        ("deep where nothing is read", deep("[", "]").replacen("title", "x: &x { drop_caches", 1), "unknown key `x`"),
-        ("deep in a step", format!("workloads:\n  nap: {{ run: x, prepare: {{ drop_caches: {} }} }}\n", repeated("[", 1000)), "recursion limit"),
-        ("deep by indentation", (0..1000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect(), "unknown key `a`"),
+        ("deep list", deep("[", "]"), "too deep in each other at experiment.yaml:1:"),
+        ("deep map", deep("{a: ", "}"), "too deep"),
+        ("anchors in each other", (1..2000).fold("x0: &a0 [x]\n".into(), |text, n| format!("{text}x{n}: &a{n} [*a{}]\n", n - 1)), "too deep"),
+        ("few anchors in each other", (1..62).fold("x0: &a0 [x]\n".into(), |text, n| format!("{text}x{n}: &a{n} [*a{}]\n", n - 1)), "too deep"),
+        ("anchors, each deep", (1..30).fold("x0: &a0 [x]\n".into(), |text, n| format!("{text}x{n}: &a{n} [[[[[[*a{}]]]]]]\n", n - 1)), "too deep"),
+        ("deep by aliases", (1..60).fold("x0: &a0 [x]\n".into(), |text, n| format!("{text}x{n}: &a{n} {}*a{}{}\n", "[".repeat(29), n - 1, "]".repeat(29))), "too deep"),
+        ("never closed", deep("[", ""), "too deep"),
+        ("deep where nothing is read", deep("[", "]").replacen("title", "x: &x { drop_caches", 1), "too deep"),
+        ("deep in a step", format!("workloads:\n  nap: {{ run: x, prepare: {{ drop_caches: {} }} }}\n", repeated("[", 1000)), "too deep"),
+        ("deep by indentation", (0..1000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect(), "too deep"),
         ("two megabytes", format!("# {}\n{NAP}", repeated("x", 2 << 20)), "larger than 1 MiB"),
         ("one long line", long_line, "unknown key `rum`"),
         ("many workloads", (0..3000).fold("workloads:\n".into(), |text, n| format!("{text}  w{n}: {{ run: x }}\n")), "ok"),
         ("many unknown names", format!("{NAP}matrix:\n  - host:\n{}", (0..10_000).map(|n| format!("    - h{n}\n")).collect::<String>()), "and 9980 more"),
         ("many values", format!("{NAP}    parameters: {{ n: 1 }}\nmatrix:\n  - n:\n{}", (0..20_000).map(|n| format!("    - {n}\n")).collect::<String>()).replace("{ run: sleep 1 }\n", "\n    run: sleep {{ n }}\n"), "ok"),
-        ("many keys", (0..90_000).map(|n| format!("k{n}: 1\n")).collect(), "unknown key `k0`"),
+        ("many keys", (0..40_000).map(|n| format!("k{n}: 1\n")).collect(), "and 80 more"),
+        ("too many keys", (0..90_000).map(|n| format!("k{n}: 1\n")).collect(), "too many values"),
+        ("many wrong values", (0..10_000).fold("workloads:\n".into(), |text, n| format!("{text}  w{n}: x\n")), "and 30 more"),
         ("control characters", "workloads:\n  nap: { run: \"sleep \\0 1\" }\n".into(), "ok"),
         ("a zero byte", "workloads:\n  nap: { run: sleep\u{0}1 }\n".into(), "unexpected character"),
         ("a tag", "workloads:\n  nap: { run: !!python/object sleep }\n".into(), "ok"),
-        ("a key that is a list", "? [a, b]\n: c\n".into(), "a text is wanted here"),
+        ("a key that is a list", "? [a, b]\n: c\n".into(), "the name of a key is wanted here"),
         ("a merge key of itself", "workloads:\n  nap: &nap\n    <<: *nap\n    run: x\n".into(), "this alias holds itself"),
         ("endless template", "workloads:\n  nap: { run: '{% for i in range(100000000) %}x{% endfor %}' }\n".into(), "unknown name `range`"),
         ("endless exclude", format!("{NAP}matrix: [{{ exclude: \"range(99999)|sum > 1\" }}]"), "unknown name `range`"),
@@ -114,6 +124,33 @@ fn each_gives_a_plan_or_a_problem() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn includes_have_an_end() {
+    let number =
+        |path: &Path| path.file_stem().unwrap().to_str().unwrap().parse::<usize>().unwrap_or_default();
+    let chain = |path: &Path| Ok(format!("include: {}.yaml\n{NAP}", number(path) + 1));
+    let crowd = |path: &Path| match number(path) {
+        0 => Ok(format!(
+            "include: [{}]\n",
+            (1..10_000).map(|n| format!("{n}.yaml")).collect::<Vec<_>>().join(",")
+        )),
+        n => Ok(format!("hosts: {{ h{n}: {{ ssh: h{n} }} }}\n")),
+    };
+    let everywhere =
+        |_: &Path| Ok(format!("include: [{}]\n", ["a.yaml", "./b.yaml", "c/../d.yaml"].join(",")));
+    type Read<'a> = &'a dyn Fn(&Path) -> Result<String, String>;
+    let cases: [(Read<'_>, &str); 3] = [
+        (&chain, "16 one in the other"),
+        (&crowd, "more than 256 included files"),
+        (&everywhere, "an include loop"),
+    ];
+    for (read, expected) in cases {
+        let problems = Reader::new(read).read(&[(Fragment::Experiment, Path::new("x.yaml"))]).unwrap_err();
+        let told = render_problems(&problems, false, 100);
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
 }
 
 /// An experiment with most of the language, words of several bytes a letter among them.
@@ -139,6 +176,70 @@ fn change() -> impl Strategy<Value = (prop::sample::Index, usize, String)> {
     (any::<prop::sample::Index>(), 0..4_usize, letters)
 }
 
+/// Files to start from: examples, and what people get wrong.
+static FILES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut files = vec![WHOLE.to_owned()];
+    for folder in ["experiments", "tests/problems"] {
+        let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+        paths.sort();
+        files.extend(paths.iter().map(|path| fs::read_to_string(path).unwrap()));
+    }
+    files
+});
+
+const TOKENS: [&str; 18] = [
+    "{{",
+    "}}",
+    "{{ x }}",
+    "<<: *a",
+    "&a ",
+    "*a",
+    "- ",
+    "? ",
+    ": ",
+    "from: 0, to: 1e18",
+    "{ from: 1, to: 99999999999, step: 1 }",
+    "[]",
+    "{}",
+    "|\n",
+    "!!binary ",
+    "---\n",
+    "\t",
+    "'",
+];
+
+/// A line, another line or file, a token, and what is done with them.
+fn mutation() -> impl Strategy<Value = (prop::sample::Index, prop::sample::Index, usize, u8)> {
+    (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..TOKENS.len(), 0..6_u8)
+}
+
+fn mutate(lines: &mut Vec<String>, mutation: &(prop::sample::Index, prop::sample::Index, usize, u8)) {
+    let (one, other, token, kind) = mutation;
+    if lines.is_empty() {
+        lines.push(TOKENS[*token].to_owned());
+    }
+    let (first, second) = (one.index(lines.len()), other.index(lines.len()));
+    match kind {
+        0 => lines.insert(second, lines[first].clone()),
+        1 => lines.swap(first, second),
+        2 => drop(lines.remove(first)),
+        3 => {
+            let line = &mut lines[first];
+            let letters =
+                line.char_indices().map(|(offset, _)| offset).chain([line.len()]).collect::<Vec<_>>();
+            let place = letters[other.index(letters.len())];
+            line.insert_str(place, TOKENS[*token]);
+        }
+        4 => lines[first].insert_str(0, "  "),
+        _ => {
+            let file = &FILES[other.index(FILES.len())];
+            let spliced: Vec<String> = file.lines().take(5).map(str::to_owned).collect();
+            lines.splice(first..first, spliced);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
@@ -151,5 +252,14 @@ proptest! {
             letters.splice(start..end, added.chars());
         }
         told(&letters.into_iter().collect::<String>());
+    }
+    #[test]
+    fn a_mutated_file_is_a_problem_and_no_panic(
+        file in any::<prop::sample::Index>(),
+        mutations in prop::collection::vec(mutation(), 1..5),
+    ) {
+        let mut lines: Vec<String> = FILES[file.index(FILES.len())].lines().map(str::to_owned).collect();
+        mutations.iter().for_each(|mutation| mutate(&mut lines, mutation));
+        told(&lines.join("\n"));
     }
 }
