@@ -12,7 +12,7 @@ use crate::hosts::Machine;
 use crate::spec::Text;
 use crate::spec::environment::{self, Environment};
 use crate::transports::TransportError;
-use crate::transports::docker::{Container, ContainerOptions};
+use crate::transports::docker::{Container, ContainerOptions, Pull};
 
 /// An environment with every `{{ … }}` replaced.
 #[derive(Debug, Clone)]
@@ -99,8 +99,8 @@ pub(super) async fn start(
     let make = async {
         let _one_at_a_time = MAKING.lock().await;
         match &container.build {
-            Some(folder) => options.image = engine.ensure_build(folder).await?,
-            None => engine.ensure_image(&options.image).await?,
+            Some(folder) => options.image = engine.ensure_build(folder, options.platform.as_deref()).await?,
+            None => engine.ensure_image(&options.image, options.platform.as_deref(), Pull::Missing).await?,
         }
         match &options.network {
             Some(network) => engine.ensure_network(network, run).await,

@@ -84,11 +84,14 @@ async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failur
     let ended =
         job::run(transport, &job, Some(timeout), stop).await.map_err(|error| failed(error.message))?;
     if let Some(stopped) = ended.stopped {
-        return Err(ended_early(&job.command, stopped, timeout, stage));
+        return Err(ended_early(&job.command.to_string(), stopped, timeout, stage));
     }
     match ended.exit_code {
         0 => Ok(()),
-        _ => Err(failed(metrics::reason(&format!("`{}` failed", shortened(&job.command)), printed(&ended)))),
+        _ => Err(failed(metrics::reason(
+            &format!("`{}` failed", shortened(&job.command.to_string())),
+            printed(&ended),
+        ))),
     }
 }
 
@@ -101,7 +104,16 @@ pub(super) fn default_timeout(run: &Run) -> Duration {
 pub(super) fn job(place: &Place, command: String, directory: &str) -> Job {
     let id = format!("{}-{}", place.id, job::next_number());
     let directory = directory.to_owned();
-    Job { command, directory, sudo: false, ends_daemons: true, id, place: place.id.clone() }
+    Job {
+        command: job::Command::line(command),
+        env: Vec::new(),
+        directory,
+        sudo: false,
+        ends_daemons: true,
+        stop: job::Stop::default(),
+        id,
+        place: place.id.clone(),
+    }
 }
 
 /// What was printed, as metrics take it.

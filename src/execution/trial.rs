@@ -175,7 +175,7 @@ async fn measure(
     }
     let ended = ended.map_err(|error| failed(error.with_hint()))?;
     match ended.stopped {
-        Some(stopped) => Err(step::ended_early(&job.command, stopped, timeout, Stage::Run)),
+        Some(stopped) => Err(step::ended_early(&job.command.to_string(), stopped, timeout, Stage::Run)),
         None => Ok(ended),
     }
 }

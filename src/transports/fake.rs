@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
+use super::job::Command;
 use super::{Exit, Output, Transport, TransportError};
 
 /// What a command does.
@@ -24,7 +25,8 @@ pub struct Reply {
 
 type Answer = dyn Fn(&str) -> Reply + Send + Sync;
 
-/// Answers each script by a function: a command of the experiment as it was written, a script of our own
+/// Answers each script by a function: a command of the experiment as it was written (words are
+/// joined, quoted where need be), a script of our own
 /// (which only prepares or looks) whole.
 #[derive(Clone)]
 pub struct Fake(Arc<Answer>);
@@ -45,8 +47,7 @@ impl Transport for Fake {
             let stdout = format!("{marker}\n{stdout}{marker} {exit_code}\n").into_bytes();
             return Ok(Output { stdout, stderr: stderr.into_bytes(), exit: Exit::Code(0) });
         };
-        let command =
-            between(script, " sh -c '", "' >\"$d/stdout\"").unwrap_or_default().replace(r"'\''", "'");
+        let command = command(script);
         let Reply { stdout, stderr, exit_code, takes } = (self.0)(&command);
         let start = tokio::time::Instant::now();
         let exit_code = tokio::select! {
@@ -58,6 +59,16 @@ impl Transport for Fake {
         let frame =
             format!("{id} ended {exit_code} 0.000 {seconds:.9} 0.00 {seconds} {out} {err}\n{stdout}{stderr}");
         Ok(Output { stdout: frame.into_bytes(), stderr: Vec::new(), exit: Exit::Code(0) })
+    }
+}
+
+/// The command as it was written: the line for a shell, or the words.
+fn command(script: &str) -> String {
+    let arguments = between(script, "\nset -- ", "\nt1=$(date +%s.%N)\n").unwrap_or_default();
+    let mut words = shell_words::split(&arguments).unwrap_or_default();
+    match words.as_slice() {
+        [_, .., dash_c, _] if dash_c == "-c" => words.pop().unwrap_or_default(),
+        _ => Command::Words(words).to_string(),
     }
 }
 

@@ -2,6 +2,7 @@
 //! locale, no input, and output files in memory, and that tells the exit code and both clocks once it has
 //! ended. It is the same text over every transport. Read [`Job`] and [`run`] first.
 
+mod command;
 mod frame;
 mod wrapper;
 
@@ -13,17 +14,19 @@ use tokio_util::sync::CancellationToken;
 use self::frame::{between_marks, last_line, no_frame};
 use super::{Exit, Transport, TransportError};
 
+pub use self::command::Command;
 pub use self::wrapper::{printed_so_far, sweep_place};
 
 /// The most bytes brought back of each output of a job.
 pub const OUTPUT_LIMIT: usize = 16 << 20;
-/// The longest command in bytes: Linux takes 128 KiB as one argument.
-const COMMAND_LIMIT: usize = 120 << 10;
+
 /// A command and how it is run.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// A line for `sh`.
-    pub command: String,
+    /// What is executed.
+    pub command: Command,
+    /// Variables for it. Names are `[A-Za-z_][A-Za-z0-9_]*`; values are any text. A later one wins.
+    pub env: Vec<(String, String)>,
     /// Where it runs; must exist.
     pub directory: String,
     /// Whether it runs as root, through `sudo -n` where need be.
@@ -31,10 +34,27 @@ pub struct Job {
     /// Whether also those of its processes end with it that went to another group. It always does when it
     /// is stopped.
     pub ends_daemons: bool,
+    /// How it is stopped before its time.
+    pub stop: Stop,
     /// Unique in this run; names its files and marks its processes.
     pub id: String,
     /// Marks all processes of its place, to find those that left their group.
     pub place: String,
+}
+
+/// How a job is told to end, and how long it may take to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stop {
+    /// The signal for its process group, without `SIG`: `TERM`, `INT`, `HUP`, `QUIT`, `USR1`, `USR2`, `KILL`.
+    pub signal: String,
+    /// How long it may go on after that before KILL, in steps of 0.1 s.
+    pub grace: Duration,
+}
+
+impl Default for Stop {
+    fn default() -> Self {
+        Stop { signal: "TERM".into(), grace: Duration::from_secs(5) }
+    }
 }
 
 /// A job that has ended, whoever ended it.
@@ -42,7 +62,7 @@ pub struct Job {
 pub struct Ended {
     /// Its exit code as the shell tells it: 128 + n after signal n.
     pub exit_code: i32,
-    /// Wall time on the machine in seconds, the start of one shell included.
+    /// Wall time on the machine in seconds, the start of its program or shell included.
     pub elapsed_s: f64,
     /// Whether `elapsed_s` has a resolution of 10 ms only: the machine's clock was set meanwhile, or its
     /// `date` tells no fractions of a second.
@@ -80,20 +100,17 @@ pub fn next_number() -> u64 {
 }
 
 /// Runs `job` and returns when nothing of it is left: its whole process group ends with it. It is stopped
-/// by TERM, then KILL, when `timeout` is over or `stop` is cancelled.
+/// as it says, then by KILL, when `timeout` is over or `stop` is cancelled.
 ///
 /// # Errors
-/// When the place can't be reached, or its shell can't do what the wrapper needs.
+/// When the command is longer than Linux takes, the place can't be reached, or its shell can't do what the wrapper needs.
 pub async fn run(
     transport: &dyn Transport,
     job: &Job,
     timeout: Option<Duration>,
     stop: &CancellationToken,
 ) -> Result<Ended, TransportError> {
-    if job.command.len() > COMMAND_LIMIT {
-        let message = format!("the command has {} bytes; {COMMAND_LIMIT} is the limit", job.command.len());
-        return Err(TransportError { message, hint: Some("put it into a script on the machine".into()) });
-    }
+    command::check(job)?;
     let end = stop.child_token();
     let script = wrapper::script(job);
     let running = transport.run(&script, &end);

@@ -4,8 +4,10 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "processes, sockets, files")]
 
+mod base64;
 pub mod docker;
 pub mod fake;
+pub mod files;
 pub mod job;
 pub mod local;
 pub mod ssh;
