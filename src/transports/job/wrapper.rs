@@ -30,7 +30,8 @@ done; :"#
 /// The wrapper. Its input is held open as long as the job is wanted; the part in braces waits for its end
 /// and prints while it waits for the job, so that nobody loses patience. The job is not in the background:
 /// there it would ignore INT and QUIT, and so would all that it starts. The two forms of `kill` are for
-/// shells that want `--` before a group and shells that know no `--`.
+/// shells that want `--` before a group and shells that know no `--`. PIPE is caught, not ignored, since
+/// the job would inherit that: a shell whose reader is gone may not die of telling that its job was killed.
 pub(super) fn script(job: &Job) -> String {
     let Job { command, directory, sudo, ends_daemons, stop, id, .. } = job;
     let variables = variables(job);
@@ -72,6 +73,7 @@ w=$!
 exec 3<&-
 u1=; u2=
 date +%s.%N >/dev/null; setsid {warm_up} >/dev/null 2>&1
+trap : PIPE
 set -- {arguments}
 t1=$(date +%s.%N)
 read -r u1 _ </proc/uptime
@@ -81,7 +83,6 @@ echo "$j" >"$d/group" || exit 1
 {start} "$@"
 ) >"$d/stdout" 2>"$d/stderr"
 rc=$?
-trap '' PIPE
 read -r u2 _ </proc/uptime
 t2=$(date +%s.%N)
 read -r j <"$d/group" || fail "$(cat "$d/stderr")"
