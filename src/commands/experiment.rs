@@ -51,14 +51,18 @@ pub(super) fn read(file: &Path, changes: &Changes) -> Result<Experiment, Problem
     let mut spec = spec::check(spec, &sources, found)?;
     let is_seed_drawn = spec.seed.is_none();
     spec.seed.get_or_insert_with(|| Located::unwritten(random() % 1_000_000));
+    // What is kept has the templates: it can be run again, and shows no variable.
+    let (title, hosts) = (spec.title.clone(), spec.hosts.clone());
+    variables::put_into_hosts(&mut spec);
     let plan = Plan::new(&spec, &sources)?;
     leave_out_unused(&mut spec, &plan);
     let missing = local_files::missing(&spec, &sources, &plan);
     if !missing.is_empty() {
         return Err(Problems { problems: missing, sources });
     }
-    let yaml = spec.to_yaml();
-    let without_draw = Spec { seed: spec.seed.clone().filter(|_| !is_seed_drawn), ..spec.clone() }.to_yaml();
+    let kept = Spec { title, hosts, ..spec.clone() };
+    let yaml = kept.to_yaml();
+    let without_draw = Spec { seed: kept.seed.clone().filter(|_| !is_seed_drawn), ..kept }.to_yaml();
     let digest = Sha256::digest(without_draw).iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(Experiment { spec, sources, plan, is_seed_drawn, yaml, digest, secrets })
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Problem, Sources};
+use crate::plan::substitute::Context;
 use crate::secrets::Secrets;
 use crate::spec::Spec;
 use crate::ui;
@@ -36,4 +37,21 @@ pub(super) fn read(spec: &mut Spec, sources: &Sources) -> (Secrets, Vec<Problem>
     }
     spec.variables = values;
     (secrets, problems)
+}
+
+/// Puts the variables into the title and the hosts, which are there before any cell. A checked spec has
+/// nothing else in their templates; what can't be rendered stays as it is written.
+pub(super) fn put_into_hosts(spec: &mut Spec) {
+    let context = Context::of_variables(spec);
+    let render = |text: &str| context.render(text);
+    for host in spec.hosts.values_mut() {
+        if let Ok(rendered) = host.rendered(&render) {
+            *host = rendered;
+        }
+    }
+    if let Some(title) = &mut spec.title
+        && let Ok(rendered) = render(title)
+    {
+        title.value = rendered;
+    }
 }

@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 use super::DEFAULT_WORKDIR;
 use crate::diagnostic::Sources;
 use crate::hosts::Machine;
-use crate::spec::environment::{self, Container as Declared, Environment, Fresh, Pull};
+use crate::spec::environment::{self, Container as Declared, Environment, Fresh};
 use crate::spec::{List, Text};
 use crate::transports::TransportError;
-use crate::transports::docker::{Container, ContainerOptions};
+use crate::transports::docker::{Container, ContainerOptions, Pull};
 
 /// An environment with every `{{ … }}` replaced.
 #[derive(Debug, Clone)]
@@ -82,11 +82,15 @@ impl ContainerSettings {
         let text = |text: &Option<Text>| text.as_ref().map(|text| render(text)).transpose();
         let list = |list: &List| list.values.iter().map(|text| render(text)).collect::<Result<Vec<_>, _>>();
         let folder = container.build.as_ref().map(|build| sources.directory(build.span));
-        let flag = text(&container.privileged)?.map(|text| environment::flag(&text)).transpose()?;
+        let privileged = text(&container.privileged)?.map(|text| environment::flag(&text)).transpose()?;
         Ok(ContainerSettings {
             build: folder.zip(text(&container.build)?).map(|(folder, build)| folder.join(build)),
             is_shared: container.fresh == Fresh::Run,
-            pull: container.pull,
+            pull: match container.pull {
+                environment::Pull::Missing => Pull::Missing,
+                environment::Pull::Always => Pull::Always,
+                environment::Pull::Never => Pull::Never,
+            },
             options: ContainerOptions {
                 image: text(&container.image)?.unwrap_or_default(),
                 network: text(&container.network)?,
@@ -95,6 +99,9 @@ impl ContainerSettings {
                 volumes: list(&container.volumes)?,
                 ports: list(&container.ports)?,
                 user: text(&container.user)?,
+                privileged: privileged.unwrap_or(false),
+                entrypoint: list(&container.entrypoint)?,
+                platform: text(&container.platform)?,
                 ..ContainerOptions::default()
             },
         })
@@ -118,8 +125,8 @@ pub(super) async fn start(
     let make = async {
         let _one_at_a_time = MAKING.lock().await;
         match &container.build {
-            Some(folder) => options.image = engine.ensure_build(folder).await?,
-            None => engine.ensure_image(&options.image).await?,
+            Some(folder) => options.image = engine.ensure_build(folder, options.platform.as_deref()).await?,
+            None => engine.ensure_image(&options.image, options.platform.as_deref(), container.pull).await?,
         }
         match &options.network {
             Some(network) => engine.ensure_network(network, run).await,

@@ -118,13 +118,13 @@ async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failur
 
 /// Copies a file or folder into the directory of the cell.
 pub(super) async fn upload(upload: &Upload, around: &Surroundings<'_>) -> Result<(), Failure> {
-    let Surroundings { run, place, context, stage, .. } = *around;
+    let Surroundings { run, place, context, stage, stop, .. } = *around;
     let failed = |reason: String| Failure::new(stage, reason);
     let from = context.render(&upload.from).map_err(failed)?;
     let source = run.sources.directory(upload.from.span).join(&from);
     let to = upload.to.as_ref().map(|to| context.render(to)).transpose().map_err(failed)?;
     let name = to.unwrap_or_else(|| source.file_name().unwrap_or_default().to_string_lossy().into_owned());
-    let uploaded = files::upload(&*place.transport, &source, &place.directory, &name).await;
+    let uploaded = files::upload(&*place.transport, &source, &place.directory, &name, stop).await;
     uploaded.map_err(|error| failed(error.with_hint()))
 }
 

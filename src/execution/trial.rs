@@ -134,12 +134,16 @@ async fn fetch(wanted: &List, around: &Surroundings<'_>, gathered: &mut Gathered
     if patterns.is_empty() {
         return Ok(());
     }
-    let fetched = files::fetch(&*place.transport, &place.directory, &patterns).await;
-    for file in fetched.map_err(|error| failed(error.with_hint()))? {
+    let found = files::fetch(&*place.transport, &place.directory, &patterns).await;
+    let found = found.map_err(|error| failed(error.with_hint()))?;
+    for file in found.files {
         let captured = Captured { bytes: file.bytes, size: file.size };
         gathered.outputs.insert(format!("files/{}", file.name), captured);
     }
-    Ok(())
+    match found.unmatched.as_slice() {
+        [] => Ok(()),
+        missing => Err(failed(format!("there is no file `{}` to fetch", missing.join("`, `")))),
+    }
 }
 
 /// Reads the metrics out of everything that was printed, and judges what is expected of them.

@@ -33,11 +33,13 @@ impl Context {
             let address = address.map_or("127.0.0.1", |address| address.as_str());
             names.insert("host".into(), minijinja::context! { name => name.value.clone(), address, labels });
         }
-        names.insert(
-            "env".into(),
-            Value::from_iter(spec.variables.iter().map(|(name, value)| (name.clone(), value.clone()))),
-        );
+        names.insert("env".into(), Value::from(spec.variables.clone()));
         Context(names)
+    }
+
+    /// The names that are there before any cell: the variables of the environment.
+    pub fn of_variables(spec: &Spec) -> Self {
+        Context::default().with("env", Value::from(spec.variables.clone()))
     }
 
     /// These names and `name`.

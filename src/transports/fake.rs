@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
+use super::job::Command;
 use super::{Exit, Output, Transport, TransportError};
 
 /// What a command does.
@@ -67,7 +68,7 @@ fn command(script: &str) -> String {
     let mut words = shell_words::split(&arguments).unwrap_or_default();
     match words.as_slice() {
         [_, .., dash_c, _] if dash_c == "-c" => words.pop().unwrap_or_default(),
-        _ => shell_words::join(words),
+        _ => Command::Words(words).to_string(),
     }
 }
 

@@ -44,7 +44,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ("  docker:", "", ""),
     ("    container:", "", ""),
     ("      image: x", "      image: [x]", "a text is wanted here"),
-    ("      volumes: []", "      volumes: { x: y }", "a list is wanted here"),
+    ("      volumes: []", "      volumes: { x: y }", "a text is wanted here"),
     ("      fresh: trial", "      fresch: trial", "unknown key `fresch`"),
     ("workloads:", "", ""),
     ("  w:", "", ""),

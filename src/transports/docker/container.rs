@@ -4,10 +4,19 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use bollard::models::{ContainerCreateBody, HealthConfig, HostConfig, PortBinding};
-use bollard::query_parameters::{CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder};
+use bollard::query_parameters::{
+    CreateContainerOptionsBuilder, LogsOptionsBuilder, RemoveContainerOptionsBuilder,
+};
+use futures_util::StreamExt;
 
 use super::{DockerExec, Engine, is_missing, labels};
 use crate::transports::{TransportError, job};
+
+/// What keeps a container alive.
+const IDLE: [&str; 2] = ["sleep", "2147483647"];
+/// How long an entrypoint may prepare things.
+const ENTRYPOINT_LIMIT: Duration = Duration::from_secs(60);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// What a container is made of.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +39,12 @@ pub struct ContainerOptions {
     pub ports: Vec<String>,
     /// The user inside.
     pub user: Option<String>,
+    /// Whether it has all rights on the machine.
+    pub privileged: bool,
+    /// `os/architecture[/variant]`, where the engine can run several.
+    pub platform: Option<String>,
+    /// A program of the image that prepares things and then executes its arguments; none if empty.
+    pub entrypoint: Vec<String>,
 }
 
 /// A running container.
@@ -53,7 +68,8 @@ impl Engine {
     /// When the engine refuses, or a limit was not enforced; nothing is left then.
     pub async fn start_container(&self, options: &ContainerOptions) -> Result<Container, TransportError> {
         let failed = |action: &str, error: &bollard::errors::Error| self.failed(action, &options.name, error);
-        let name = CreateContainerOptionsBuilder::new().name(&options.name).build();
+        let name = CreateContainerOptionsBuilder::new().name(&options.name);
+        let name = name.platform(options.platform.as_deref().unwrap_or_default()).build();
         let created = self.docker.create_container(Some(name), body(options)).await;
         let id = created.map_err(|error| failed("make container", &error))?.id;
         let started = async {
@@ -77,6 +93,16 @@ impl Engine {
                 network,
                 image: options.image.clone(),
             };
+            if !options.entrypoint.is_empty() {
+                container.await_entrypoint().await.map_err(|reason| TransportError {
+                    message: format!(
+                        "`{}`: entrypoint `{}` failed: {reason}",
+                        self.machine,
+                        shell_words::join(&options.entrypoint)
+                    ),
+                    hint: Some("let it end with `exec \"$@\"`".into()),
+                })?;
+            }
             self.check_limits(&container, options).await?;
             Ok(container)
         };
@@ -164,6 +190,43 @@ impl Container {
         None
     }
 
+    /// Waits until the entrypoint has executed what keeps the container alive.
+    async fn await_entrypoint(&self) -> Result<(), String> {
+        let script = format!(
+            "for p in /proc/[0-9]*; do read -r c <$p/comm && [ \"$c\" = {} ] && \
+             grep -qs {} $p/cmdline && echo idle; done 2>/dev/null; :",
+            IDLE[0], IDLE[1]
+        );
+        let exec = self.exec();
+        let look = async {
+            loop {
+                match job::query(&exec, &script).await {
+                    Ok(printed) if !printed.is_empty() => return Ok(()),
+                    Ok(_) => tokio::time::sleep(BETWEEN_LOOKS).await,
+                    Err(error) => return Err(error.message),
+                }
+            }
+        };
+        let waited = tokio::time::timeout(ENTRYPOINT_LIMIT, look).await;
+        let Some(reason) = waited.map_or_else(
+            |_| Some(format!("it did not execute its arguments within {} s", ENTRYPOINT_LIMIT.as_secs())),
+            Result::err,
+        ) else {
+            return Ok(());
+        };
+        let reason = self.death().await.unwrap_or(reason);
+        let printed = self.last_words().await;
+        Err(if printed.is_empty() { reason } else { format!("{reason}: {printed}") })
+    }
+
+    /// The last line that its first process has printed.
+    async fn last_words(&self) -> String {
+        let options = LogsOptionsBuilder::new().stdout(true).stderr(true).tail("1").build();
+        let lines = self.engine.docker.logs(&self.id, Some(options));
+        let lines: Vec<String> = lines.filter_map(async |line| Some(line.ok()?.to_string())).collect().await;
+        lines.last().map(|line| line.trim().to_owned()).unwrap_or_default()
+    }
+
     /// The engine it is on.
     pub fn engine(&self) -> &Engine {
         &self.engine
@@ -173,10 +236,15 @@ impl Container {
 fn body(options: &ContainerOptions) -> ContainerCreateBody {
     let memory = options.memory.and_then(|bytes| i64::try_from(bytes).ok());
     let ports: Vec<(String, PortBinding)> = options.ports.iter().map(|port| publish(port)).collect();
+    let mut entrypoint = options.entrypoint.clone();
+    let mut idle = IDLE.map(str::to_owned).to_vec();
+    if entrypoint.is_empty() {
+        entrypoint.push(idle.remove(0));
+    }
     ContainerCreateBody {
         image: Some(options.image.clone()),
-        entrypoint: Some(vec!["sleep".into()]),
-        cmd: Some(vec!["2147483647".into()]),
+        entrypoint: Some(entrypoint),
+        cmd: Some(idle),
         labels: Some(labels(&options.run)),
         user: options.user.clone(),
         // The image's own would run beside what is measured.
@@ -185,6 +253,7 @@ fn body(options: &ContainerOptions) -> ContainerCreateBody {
         host_config: Some(HostConfig {
             // An init of its own reaps what commands leave behind.
             init: Some(true),
+            privileged: Some(options.privileged),
             network_mode: options.network.clone(),
             nano_cpus: options.cpus.map(|cpus| (cpus * 1e9) as i64),
             memory,
@@ -213,7 +282,19 @@ fn publish(written: &str) -> (String, PortBinding) {
 
 #[cfg(test)]
 mod tests {
-    use super::publish;
+    use super::*;
+
+    #[test]
+    fn an_entrypoint_is_given_what_keeps_the_container_alive() {
+        let container = body(&ContainerOptions { privileged: true, ..ContainerOptions::default() });
+        assert_eq!(container.entrypoint.unwrap(), ["sleep"]);
+        assert_eq!(container.cmd.unwrap(), ["2147483647"]);
+        assert_eq!(container.host_config.unwrap().privileged, Some(true));
+        let entrypoint = vec!["/start".to_owned(), "-v".to_owned()];
+        let container = body(&ContainerOptions { entrypoint, ..ContainerOptions::default() });
+        assert_eq!(container.entrypoint.unwrap(), ["/start", "-v"]);
+        assert_eq!(container.cmd.unwrap(), IDLE);
+    }
 
     #[test]
     fn published_ports() {

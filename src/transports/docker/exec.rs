@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use super::told;
 use crate::transports::{CAPTURE_LIMIT, Exit, Output, Transport, TransportError};
 
-/// How long a shell may go on after its input was closed: the wrapper's own limits, and some more.
-const STOP_LIMIT: Duration = Duration::from_secs(15);
+/// How long a shell may be silent after its input was closed, and not end.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The inside of one container.
 #[derive(Clone)]
@@ -74,29 +74,45 @@ impl Transport for DockerExec {
         let broken = |error: std::io::Error| self.failed("write to a shell", &error.to_string());
         input.write_all(script.as_bytes()).await.map_err(broken)?;
         input.flush().await.map_err(broken)?;
-        let mut captured = std::pin::pin!(capture(output));
-        let captured = tokio::select! {
-            captured = &mut captured => captured,
+        let (mut output, mut captured) = (output, Captured::default());
+        tokio::select! {
+            rest = captured.take_all(&mut output) => rest.map_err(failed)?,
             () = stop.cancelled() => {
                 input.shutdown().await.map_err(broken)?;
-                tokio::time::timeout(STOP_LIMIT, captured).await
-                    .map_err(|_| self.failed("stop a command", "it goes on after its input was closed"))?
+                let silent = |_| self.failed("stop a command", "it goes on after its input was closed");
+                while let Some(part) =
+                    tokio::time::timeout(PATIENCE, output.next()).await.map_err(silent)?
+                {
+                    captured.push(part.map_err(failed)?);
+                }
             }
-        };
-        let (stdout, stderr) = captured.map_err(failed)?;
+        }
+        let Captured { stdout, stderr } = captured;
         Ok(Output { stdout, stderr, exit: self.exit(&exec).await? })
     }
 }
 
-async fn capture(
-    mut output: impl Stream<Item = Result<LogOutput, Error>> + Unpin,
-) -> Result<(Vec<u8>, Vec<u8>), Error> {
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    while let Some(part) = output.next().await {
-        let part = part?;
-        let kept = if matches!(part, LogOutput::StdErr { .. }) { &mut stderr } else { &mut stdout };
+/// What is kept of both streams.
+#[derive(Default)]
+struct Captured {
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+impl Captured {
+    async fn take_all(
+        &mut self,
+        output: &mut (impl Stream<Item = Result<LogOutput, Error>> + Unpin),
+    ) -> Result<(), Error> {
+        while let Some(part) = output.next().await {
+            self.push(part?);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, part: LogOutput) {
+        let kept = if matches!(part, LogOutput::StdErr { .. }) { &mut self.stderr } else { &mut self.stdout };
         let bytes = part.into_bytes();
         kept.extend_from_slice(&bytes[..bytes.len().min(CAPTURE_LIMIT.saturating_sub(kept.len()))]);
     }
-    Ok((stdout, stderr))
 }

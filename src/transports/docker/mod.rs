@@ -5,17 +5,19 @@ mod container;
 mod exec;
 mod image;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use bollard::Docker;
 use bollard::errors::Error;
+use tokio::sync::Mutex;
 
 use super::TransportError;
 use super::ssh::ForwardedSocket;
 
 pub use container::{Container, ContainerOptions};
 pub use exec::DockerExec;
+pub use image::Pull;
 
 /// The label that every container and network of ours carries; its value is the run.
 pub const RUN_LABEL: &str = "org.runner.run";
@@ -31,6 +33,8 @@ pub struct Engine {
     /// Its version, e.g. `20.10.24`.
     pub version: String,
     machine: String,
+    /// What was pulled here, as it is described in messages.
+    pulled: Arc<Mutex<BTreeSet<String>>>,
     _socket: Option<Arc<ForwardedSocket>>,
 }
 
@@ -57,6 +61,7 @@ impl Engine {
             id: info.id.unwrap_or_default(),
             version: info.server_version.unwrap_or_default(),
             machine: machine.to_owned(),
+            pulled: Arc::default(),
             _socket: forwarded.map(Arc::new),
         })
     }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::Job;
+use super::{Job, quote};
 use crate::transports::TransportError;
 
 /// The longest argument or variable in bytes: Linux takes 128 KiB.
@@ -53,9 +53,18 @@ impl fmt::Display for Command {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Command::Line { text, .. } => out.write_str(text),
-            Command::Words(words) => out.write_str(&shell_words::join(words)),
+            Command::Words(words) => {
+                let shown: Vec<String> = words.iter().map(|word| shown(word)).collect();
+                out.write_str(&shown.join(" "))
+            }
         }
     }
+}
+
+/// A word in quotes where a shell needs them.
+fn shown(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./=:,+%@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { quote(word) }
 }
 
 /// Whether Linux and the wrapper can take what `job` executes.

@@ -30,7 +30,8 @@ done; :"#
 /// The wrapper. Its input is held open as long as the job is wanted; the part in braces waits for its end
 /// and prints while it waits for the job, so that nobody loses patience. The job is not in the background:
 /// there it would ignore INT and QUIT, and so would all that it starts. The two forms of `kill` are for
-/// shells that want `--` before a group and shells that know no `--`.
+/// shells that want `--` before a group and shells that know no `--`. PIPE is caught, not ignored, since
+/// the job would inherit that: a shell whose reader is gone may not die of telling that its job was killed.
 pub(super) fn script(job: &Job) -> String {
     let Job { command, directory, sudo, ends_daemons, stop, id, .. } = job;
     let variables = variables(job);
@@ -42,6 +43,7 @@ pub(super) fn script(job: &Job) -> String {
     };
     let (arguments, warm_up) = (quote_all(command), quote_all(&command.warm_up()));
     let (directory, sweep) = (quote(directory), quote(&sweep("RUNNER_JOB", id)));
+    let frame = frame(id);
     let (signal, tenths) = (quote(&stop.signal), stop.grace.as_millis().div_ceil(100));
     format!(
         r#"{{
@@ -71,6 +73,7 @@ w=$!
 exec 3<&-
 u1=; u2=
 date +%s.%N >/dev/null; setsid {warm_up} >/dev/null 2>&1
+trap : PIPE
 set -- {arguments}
 t1=$(date +%s.%N)
 read -r u1 _ </proc/uptime
@@ -80,22 +83,28 @@ echo "$j" >"$d/group" || exit 1
 {start} "$@"
 ) >"$d/stdout" 2>"$d/stderr"
 rc=$?
-trap '' PIPE
 read -r u2 _ </proc/uptime
 t2=$(date +%s.%N)
 read -r j <"$d/group" || fail "$(cat "$d/stderr")"
 if [ -e "$d/stopped" ]; then wait "$w"; else kill "$w" 2>/dev/null; fi
 group KILL
 if {ends_daemons} || [ -e "$d/stopped" ]; then {root} sh -c {sweep}; fi
-echo room 2>/dev/null >"$d/room" || fail 'the file system of the output is full: what was printed is not whole'
-o=$(wc -c <"$d/stdout"); e=$(wc -c <"$d/stderr")
-printf '%s ended %s %s %s %s %s %s %s\n' {id} "$rc" "$t1" "$t2" "${{u1:--}}" "${{u2:--}}" $o $e
-head -c "$((o < {OUTPUT_LIMIT} ? o : {OUTPUT_LIMIT}))" "$d/stdout"
-head -c "$((e < {OUTPUT_LIMIT} ? e : {OUTPUT_LIMIT}))" "$d/stderr"
+{frame}
 rm -rf "$d"
 exit 0
 }}
 "#
+    )
+}
+
+/// Prints what [`super::frame`] reads.
+fn frame(id: &str) -> String {
+    format!(
+        r#"echo room 2>/dev/null >"$d/room" || fail 'the file system of the output is full: what was printed is not whole'
+o=$(wc -c <"$d/stdout"); e=$(wc -c <"$d/stderr")
+printf '%s ended %s %s %s %s %s %s %s\n' {id} "$rc" "$t1" "$t2" "${{u1:--}}" "${{u2:--}}" $o $e
+head -c "$((o < {OUTPUT_LIMIT} ? o : {OUTPUT_LIMIT}))" "$d/stdout"
+head -c "$((e < {OUTPUT_LIMIT} ? e : {OUTPUT_LIMIT}))" "$d/stderr""#
     )
 }
 

@@ -7,10 +7,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::base64;
 use super::config::Plan;
 use super::wire::{Trouble, Wire};
-use crate::transports::TransportError;
+use crate::transports::{TransportError, base64};
 
 /// One login in the making.
 struct Login<'a> {

@@ -5,11 +5,10 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 
-use super::base64;
 use super::config::{Plan, Way};
 use super::jump::hop_uri;
 use super::known_hosts::{Entry, Verdict, judge};
-use crate::transports::TransportError;
+use crate::transports::{TransportError, base64};
 
 /// The key a machine showed.
 pub(super) struct ShownKey {
@@ -111,8 +110,13 @@ pub(super) fn shown_key(session: &ssh2::Session) -> Option<ShownKey> {
     Some(ShownKey {
         key_type: String::from_utf8_lossy(blob.get(4..4 + length)?).into_owned(),
         key: base64::encode(blob),
-        fingerprint: base64::fingerprint(session.host_key_hash(ssh2::HashType::Sha256)?),
+        fingerprint: fingerprint(session.host_key_hash(ssh2::HashType::Sha256)?),
     })
+}
+
+/// `SHA256:…` of a key's hash, as `ssh-keygen -l` prints it.
+fn fingerprint(sha256: &[u8]) -> String {
+    format!("SHA256:{}", base64::encode(sha256).trim_end_matches('='))
 }
 
 #[cfg(test)]

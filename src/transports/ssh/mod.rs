@@ -6,7 +6,6 @@
 //! checks the host key (`host_key`, `known_hosts`) and proves who we are (`auth`).
 
 mod auth;
-mod base64;
 mod config;
 mod forward;
 mod host_key;

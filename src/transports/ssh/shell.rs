@@ -12,7 +12,7 @@ use super::owner::Progress;
 use super::wire::{moved, ready};
 use crate::transports::{CAPTURE_LIMIT, Exit, Output, TransportError};
 
-/// How long a shell may take to end after its input was closed.
+/// How long a shell may be silent after its input was closed, and not end.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// `exec`, so that no login shell stays in between; every login shell there is knows it.
 const COMMAND: &str = "exec /bin/sh";
@@ -132,6 +132,7 @@ impl Shell {
                 moved(stream.read(buffer)).map_err(|error| error.to_string())?.filter(|count| *count > 0)
             {
                 capture.push(&buffer[..count]);
+                self.deadline = self.deadline.map(|_| Instant::now() + PATIENCE);
                 progress = Progress::Moved;
             }
         }
@@ -167,7 +168,7 @@ impl Shell {
         let late = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
         late.then(|| {
             let message = format!(
-                "the script did not end within {} s after it was stopped; its processes may still run",
+                "the script was stopped and did not end, silent for {} s; its processes may still run",
                 PATIENCE.as_secs()
             );
             let hint = "log in and look with `ps`".to_owned();
