@@ -26,6 +26,7 @@ use crate::{report, ui};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<u8, Error> {
     let experiment = experiment::read(arguments)?;
+    manifest::check(&experiment)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

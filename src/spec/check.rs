@@ -1,10 +1,13 @@
 //! The rules that go beyond form: names that must exist, keys that exclude each other, templates. Each
 //! rule is a function; all mistakes come at once. Tools and metric names are checked by `metrics`.
 
+mod derived;
 mod matrix;
 mod workload;
 
 use indexmap::IndexMap;
+
+pub(super) use matrix::AXES;
 
 use super::environment;
 use super::template::{self, Names};
@@ -147,7 +150,7 @@ fn check_environment(name: &Text, environment: &Environment, problems: &mut Vec<
 }
 
 /// The names of every template of a cell: those of its axes.
-fn point_names(spec: &Spec, parameters: impl Iterator<Item = String>) -> Names {
+pub(super) fn point_names(spec: &Spec, parameters: impl Iterator<Item = String>) -> Names {
     let labels = spec
         .hosts
         .values()

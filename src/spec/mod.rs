@@ -8,7 +8,9 @@ mod located;
 pub mod matrix;
 mod merge;
 pub mod metric;
+mod narrow;
 mod parse;
+pub mod range;
 mod serialize;
 mod string_or_map;
 pub mod template;
@@ -25,6 +27,7 @@ pub use environment::Environment;
 pub use host::Host;
 pub use located::{List, Located, Text};
 pub use merge::{Fragment, Reader};
+pub use serialize::settings;
 pub use time::TimeSpan;
 pub use workload::Workload;
 
@@ -80,6 +83,9 @@ impl Spec {
     /// Gives every cell this many measured trials, whatever the file says.
     pub fn set_repetitions(&mut self, repetitions: u32) {
         self.repetitions = Some(Located::unwritten(repetitions));
+        for workload in self.workloads.values_mut() {
+            workload.repetitions = None;
+        }
         for block in &mut self.matrix {
             block.value.repetitions = None;
         }
@@ -95,6 +101,8 @@ pub enum Order {
     Blocks,
     /// Every repetition of the first cell, then of the second, …
     Sequential,
+    /// All trials in one random order; the trials of a cell keep their own.
+    Shuffled,
 }
 
 impl Order {
@@ -103,6 +111,7 @@ impl Order {
         match self {
             Order::Blocks => "blocks",
             Order::Sequential => "sequential",
+            Order::Shuffled => "shuffled",
         }
     }
 }

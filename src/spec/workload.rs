@@ -37,6 +37,10 @@ pub struct Workload {
     pub metrics: Metrics,
     /// The longest time the measured command may take.
     pub timeout: Option<Located<TimeSpan>>,
+    /// Measured trials of each of its cells, where the block says nothing.
+    pub repetitions: Option<Located<u32>>,
+    /// Warm-up trials of each of its cells, where the block says nothing.
+    pub warmup: Option<Located<u32>>,
 }
 
 impl Workload {

@@ -1,6 +1,5 @@
 //! The experiment file and what the command line changes of it, as a checked spec and its plan.
 
-use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::{fs, io};
@@ -48,14 +47,9 @@ pub(super) fn read(arguments: &RunArguments) -> Result<Experiment, Problems> {
 /// Environments that nobody asked for are not part of what is run; in the kept experiment they would widen
 /// its matrix.
 fn leave_out_unused(spec: &mut Spec, plan: &Plan) {
-    let used: BTreeSet<&str> = plan
-        .cells
-        .iter()
-        .flat_map(|cell| cell.services.iter().map(|service| &service.environment).chain([&cell.environment]))
-        .map(String::as_str)
-        .collect();
+    let used = plan.environments();
     let offered = &spec.offered;
-    spec.environments.retain(|name, _| !offered.contains(&name.value) || used.contains(name.as_str()));
+    spec.environments.retain(|name, _| !offered.contains(&name.value) || used.contains(&name.value));
 }
 
 /// The text of a file, or why there is none.

@@ -7,7 +7,7 @@ use super::{must_exist, point_names};
 use crate::diagnostic::{Problem, Sources};
 
 /// Names that no parameter may take, since templates know them already.
-const RESERVED: [&str; 10] = [
+const RESERVED: [&str; 12] = [
     "workload",
     "host",
     "environment",
@@ -15,6 +15,8 @@ const RESERVED: [&str; 10] = [
     "services",
     "port",
     "exclude",
+    "include",
+    "zip",
     "repetitions",
     "warmup",
     "env",
