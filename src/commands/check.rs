@@ -54,7 +54,8 @@ fn look(experiment: &Experiment) -> Result<bool, Error> {
 /// What the plan needs of each of its hosts.
 fn needs(experiment: &Experiment) -> BTreeMap<String, Needs> {
     let mut needs = BTreeMap::new();
-    for cell in experiment.plan.cells.iter() {
+    for cell in experiment.plan.cells() {
+        let cell = &cell;
         add_environment(experiment, &mut needs, cell, &cell.host, &cell.environment);
         for service in &cell.services {
             add_environment(experiment, &mut needs, cell, &service.host, &service.environment);

@@ -3,7 +3,6 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the files of an experiment")]
 
-use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::{
@@ -14,10 +13,10 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::{local_files, variables};
-use crate::cli::Changes;
+use crate::cli::{AxisOption, Changes};
 use crate::diagnostic::{Problem, Problems, Sources};
 use crate::metrics;
-use crate::plan::Plan;
+use crate::plan::{Plan, settle};
 use crate::secrets::Secrets;
 use crate::spec::{self, Fragment, Located, Reader, Spec};
 
@@ -54,6 +53,9 @@ pub(super) fn read(file: &Path, changes: &Changes) -> Result<Experiment, Problem
     // What is kept has the templates: it can be run again, and shows no variable.
     let (title, hosts) = (spec.title.clone(), spec.hosts.clone());
     variables::put_into_hosts(&mut spec);
+    if !changes.axes.is_empty() || changes.condition.is_some() {
+        settle(&mut spec, &sources)?;
+    }
     let plan = Plan::new(&spec, &sources)?;
     leave_out_unused(&mut spec, &plan);
     let missing = local_files::missing(&spec, &sources, &plan);
@@ -73,9 +75,16 @@ fn reader(changes: &Changes) -> Reader<'static> {
     Reader::new(&text).with_sets(&sets)
 }
 
-/// Leaves in the matrix only what `--where` and `--axis` ask for.
-fn narrow(_spec: &mut Spec, _changes: &Changes) -> Vec<Problem> {
-    Vec::new()
+/// Leaves in the matrix only what `--axis` and `--where` ask for.
+fn narrow(spec: &mut Spec, changes: &Changes) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for AxisOption { name, values } in &changes.axes {
+        problems.extend(spec.replace_axis(name, values).err());
+    }
+    if let Some(condition) = &changes.condition {
+        problems.extend(spec.keep_where(condition).err());
+    }
+    problems
 }
 
 /// The experiment's name, after which the folder of its results is called.
@@ -86,23 +95,9 @@ pub(super) fn name(file: &Path) -> String {
 /// Environments that nobody asked for are not part of what is run; in the kept experiment they would widen
 /// its matrix.
 fn leave_out_unused(spec: &mut Spec, plan: &Plan) {
-    let used = used_environments(plan);
+    let used = plan.environments();
     let offered = &spec.offered;
-    spec.environments.retain(|name, _| !offered.contains(&name.value) || used.contains(name.as_str()));
-}
-
-/// The environments of the plan's workloads and services.
-pub(super) fn used_environments(plan: &Plan) -> BTreeSet<&str> {
-    plan.cells
-        .iter()
-        .flat_map(|cell| cell.services.iter().map(|service| &service.environment).chain([&cell.environment]))
-        .map(String::as_str)
-        .collect()
-}
-
-/// Every host on which the plan runs something.
-pub(super) fn used_hosts(plan: &Plan) -> BTreeSet<String> {
-    plan.cells.iter().flat_map(|cell| cell.hosts()).collect()
+    spec.environments.retain(|name, _| !offered.contains(&name.value) || used.contains(&name.value));
 }
 
 /// The text of a file, or why there is none.

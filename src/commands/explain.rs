@@ -12,13 +12,13 @@ use crate::{metrics, ui};
 
 pub(super) fn show(arguments: &ExplainArguments) -> Result<u8, Error> {
     let Experiment { spec, sources, plan, .. } = experiment::read(&arguments.file, &arguments.changes)?;
-    let cell = find(plan.cells.iter().cloned(), &arguments.cell)
+    let index = find(plan.cells(), &arguments.cell)
         .map_err(|NoCell { message, help }| Error::Usage { message, help })?;
     let defaults = Defaults {
         workdir: DEFAULT_WORKDIR.to_owned(),
         timeout: TimeSpan(DEFAULT_TIMEOUT),
-        metrics: metrics::names(&spec.workloads[cell.workload.as_str()]),
+        metrics: metrics::names(&spec.workloads[plan.cell(index).workload.as_str()]),
     };
-    ui::explain::show_explanation(&explain(&spec, &sources, &cell, &defaults))?;
+    ui::explain::show_explanation(&explain(&spec, &sources, &plan, index, &defaults))?;
     Ok(EXIT_OK)
 }

@@ -2,9 +2,6 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "whether files are there")]
 
-use std::collections::BTreeSet;
-
-use super::experiment::{used_environments, used_hosts};
 use crate::diagnostic::{Problem, Sources};
 use crate::hosts::local_path;
 use crate::plan::Plan;
@@ -15,17 +12,17 @@ use crate::spec::{Spec, Text};
 /// A mistake for each file that what is used of `spec` names and that is not there. What holds
 /// a `{{ … }}` is known only in a cell, and left out.
 pub(super) fn missing(spec: &Spec, sources: &Sources, plan: &Plan) -> Vec<Problem> {
-    let environments = used_environments(plan).into_iter().map(|name| &spec.environments[name]);
-    let builds = environments.filter_map(|environment| environment.container.as_ref()?.build.as_ref());
+    let (environments, hosts) = (plan.environments(), plan.hosts());
+    let used = environments.iter().map(|name| &spec.environments[name.as_str()]);
+    let builds = used.clone().filter_map(|environment| environment.container.as_ref()?.build.as_ref());
     let builds = written(builds).filter_map(|folder| no_dockerfile(folder, sources));
-    let hosts = used_hosts(plan).into_iter().filter_map(|name| spec.hosts[name.as_str()].ssh.as_ref());
+    let hosts = hosts.iter().filter_map(|name| spec.hosts[name.as_str()].ssh.as_ref());
     let identities = written(hosts.filter_map(|ssh| ssh.0.identity.as_ref()));
     let identities = identities.filter_map(|file| no_file(file, sources));
-    let workloads: BTreeSet<String> = plan.cells.iter().map(|cell| cell.workload.clone()).collect();
+    let workloads = plan.workloads();
     let workloads = workloads.iter().map(|name| &spec.workloads[name.as_str()]);
     let steps = workloads.clone().flat_map(|workload| workload.steps());
-    let environments = used_environments(plan).into_iter().map(|name| &spec.environments[name]);
-    let steps = steps.chain(environments.flat_map(|environment| [&environment.setup, &environment.cleanup]));
+    let steps = steps.chain(used.flat_map(|environment| [&environment.setup, &environment.cleanup]));
     let uploads = steps.flat_map(|steps| &steps.0).filter_map(|step| match &step.value {
         Step::Upload(upload) => Some(upload),
         _ => None,

@@ -27,7 +27,7 @@ pub(super) fn show(
             let folder = results.join(experiment::name(file));
             let facts = ui::plan::Facts {
                 seed: (!experiment.is_seed_drawn).then_some(plan.seed),
-                hosts: &experiment::used_hosts(plan),
+                hosts: &plan.hosts(),
                 forecast: earlier_run(experiment, &folder),
                 folder: &folder,
             };
@@ -42,7 +42,7 @@ pub(super) fn show(
 /// What the latest run in `folder` that has measured cells of this plan tells, with its name. A run that
 /// can't be read tells nothing.
 fn earlier_run(experiment: &Experiment, folder: &Path) -> Option<(String, Forecast)> {
-    let load = |cell: &Cell| Load {
+    let load = |cell: Cell| Load {
         cell: cell.name.to_string(),
         workload: cell.workload.clone(),
         hosts: cell.hosts(),
@@ -50,7 +50,7 @@ fn earlier_run(experiment: &Experiment, folder: &Path) -> Option<(String, Foreca
     };
     record::list_runs(folder).ok()?.into_iter().find_map(|run| {
         let records = record::read_run(run.directory.path()).ok()?.records;
-        let forecast = forecast(experiment.plan.cells.iter().map(load), &records);
+        let forecast = forecast(experiment.plan.cells().map(load), &records);
         (forecast.known > 0).then(|| (run.directory.name(), forecast))
     })
 }

@@ -29,6 +29,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<u8, Error> {
     if arguments.dry_run {
         return plan::show(&experiment, &arguments.file, &arguments.results, PlanFormat::Text);
     }
+    manifest::check(&experiment)?;
     block_on(execute(arguments, experiment))?
 }
 

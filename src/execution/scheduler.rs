@@ -1,7 +1,9 @@
 //! Which trial starts when: trials whose hosts are disjoint run side by side, two that share a host never
-//! overlap, and on every host the order of the plan is kept.
+//! overlap, and on every host the order of the plan is kept. The order is read ahead by one trial a host;
+//! only the cells that are open are held.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use futures_util::StreamExt;
 use futures_util::future::LocalBoxFuture;
@@ -10,89 +12,110 @@ use futures_util::stream::FuturesUnordered;
 use super::cell::CellState;
 use super::{Run, trial};
 use crate::event::Event;
-use crate::plan::{Cell, CellName, Trial};
+use crate::plan::{Cell, Plan, Trial, Turn, Turns};
 
-/// A cell while some of its trials are still to come.
-struct Open<'a> {
-    cell: &'a Cell,
+/// A cell of which a trial was started.
+struct Open {
+    cell: Rc<Cell>,
     hosts: BTreeSet<String>,
     left: u32,
     state: Option<CellState>,
 }
 
+impl Open {
+    fn new(plan: &Plan, index: usize) -> Self {
+        let cell = plan.cell(index);
+        Open { hosts: cell.hosts(), left: cell.warmup + cell.repetitions, cell: Rc::new(cell), state: None }
+    }
+}
+
+/// The turns of one host that are still to come.
+struct Queue<'a> {
+    host: String,
+    turns: Turns<'a>,
+    next: Option<Turn>,
+}
+
+impl<'a> Queue<'a> {
+    fn new(plan: &'a Plan, host: String) -> Self {
+        let mut queue = Queue { host, turns: plan.turns(), next: None };
+        queue.advance(plan);
+        queue
+    }
+
+    fn advance(&mut self, plan: &Plan) {
+        self.next = self.turns.find(|turn| plan.is_busy(&self.host, turn.cell));
+    }
+}
+
 /// What comes back when a trial is over.
-type Finished = (CellName, Option<CellState>);
+type Finished = (usize, Option<CellState>);
 
 pub(super) async fn run(run: &Run) {
-    let mut open: BTreeMap<&CellName, Open<'_>> = run
-        .plan
-        .cells
-        .iter()
-        .map(|cell| {
-            let left = cell.warmup + cell.repetitions;
-            (&cell.name, Open { cell, hosts: cell.hosts(), left, state: None })
-        })
-        .collect();
-    let mut waiting: VecDeque<&Trial> = run.plan.trials.iter().collect();
+    let plan = &run.plan;
+    let mut queues: Vec<Queue<'_>> = plan.hosts().into_iter().map(|host| Queue::new(plan, host)).collect();
+    let mut open: BTreeMap<usize, Open> = BTreeMap::new();
     let mut busy: BTreeSet<String> = BTreeSet::new();
     let mut running: FuturesUnordered<LocalBoxFuture<'_, Finished>> = FuturesUnordered::new();
     loop {
         if !run.stop.is_cancelled() {
-            for trial in startable(&mut waiting, &open, &busy) {
-                let Some(cell) = open.get_mut(&trial.cell) else { continue };
+            for turn in startable(plan, &mut queues, &busy) {
+                let cell = open.entry(turn.cell).or_insert_with(|| Open::new(plan, turn.cell));
                 busy.extend(cell.hosts.iter().cloned());
                 cell.left -= 1;
-                running.push(Box::pin(one(run, cell.cell, trial, cell.state.take(), cell.left == 0)));
+                let trial = Trial::new(turn, cell.cell.name.clone());
+                running.push(Box::pin(one(run, cell.cell.clone(), trial, cell.state.take(), cell.left == 0)));
             }
         }
-        let Some((name, state)) = running.next().await else { break };
-        if let Some(cell) = open.get_mut(&name) {
+        let Some((index, state)) = running.next().await else { break };
+        if let Some(cell) = open.get_mut(&index) {
             cell.state = state;
             busy.retain(|host| !cell.hosts.contains(host));
             run.say(Event::HostsFree { hosts: cell.hosts.iter().cloned().collect() });
+            if cell.left == 0 {
+                open.remove(&index);
+            }
         }
     }
-    let rest = open.into_values().filter_map(|cell| cell.state.map(|state| state.release(run, cell.cell)));
+    let rest: Vec<(Rc<Cell>, CellState)> =
+        open.into_values().filter_map(|cell| Some((cell.cell, cell.state?))).collect();
+    let rest = rest.into_iter().map(|(cell, state)| async move { state.release(run, &cell).await });
     futures_util::future::join_all(rest).await;
 }
 
-/// Takes out of `waiting` every trial that can start now. A trial that must wait keeps its hosts from
-/// later ones, so that none overtakes it there.
-fn startable<'a>(
-    waiting: &mut VecDeque<&'a Trial>,
-    open: &BTreeMap<&CellName, Open<'_>>,
-    busy: &BTreeSet<String>,
-) -> Vec<&'a Trial> {
-    let all: BTreeSet<&String> = open.values().flat_map(|cell| &cell.hosts).collect();
-    let mut taken = busy.clone();
-    let mut start = Vec::new();
-    let mut index = 0;
-    while index < waiting.len() && taken.len() < all.len() {
-        let hosts = open.get(&waiting[index].cell).map(|cell| &cell.hosts);
-        let is_free = hosts.is_some_and(|hosts| hosts.is_disjoint(&taken));
-        taken.extend(hosts.into_iter().flatten().cloned());
-        match is_free {
-            true => start.extend(waiting.remove(index)),
-            false => index += 1,
+/// Takes every turn that can be started now, in the order of the plan: those that are the next one on each
+/// of their hosts, none of which is busy.
+fn startable(plan: &Plan, queues: &mut [Queue<'_>], busy: &BTreeSet<String>) -> Vec<Turn> {
+    let mut start: BTreeMap<usize, Turn> = BTreeMap::new();
+    for queue in queues.iter().filter(|queue| !busy.contains(&queue.host)) {
+        let Some(turn) = queue.next else { continue };
+        let mut others = queues.iter().filter(|other| plan.is_busy(&other.host, turn.cell));
+        if others.all(|other| other.next == Some(turn) && !busy.contains(&other.host)) {
+            start.insert(turn.order, turn);
         }
     }
-    start
+    for queue in queues.iter_mut() {
+        if queue.next.is_some_and(|turn| start.contains_key(&turn.order)) {
+            queue.advance(plan);
+        }
+    }
+    start.into_values().collect()
 }
 
-async fn one(run: &Run, cell: &Cell, trial: &Trial, state: Option<CellState>, is_last: bool) -> Finished {
+async fn one(run: &Run, cell: Rc<Cell>, trial: Trial, state: Option<CellState>, is_last: bool) -> Finished {
     run.say(Event::TrialStarted { trial: trial.clone(), hosts: cell.hosts().into_iter().collect() });
     let mut state = match state {
         Some(state) => state,
-        None => CellState::new(run, cell),
+        None => CellState::new(run, &cell),
     };
-    let outcome = trial::execute(run, cell, &mut state, trial).await;
+    let outcome = trial::execute(run, &cell, &mut state, &trial).await;
     run.say(Event::TrialFinished(Box::new(outcome)));
     // Who receives the event writes its record now, before the next trial starts: on the machine that
     // runs `runner`, the write would disturb it.
     tokio::task::yield_now().await;
     if is_last {
-        state.release(run, cell).await;
-        return (cell.name.clone(), None);
+        state.release(run, &cell).await;
+        return (trial.index, None);
     }
-    (cell.name.clone(), Some(state))
+    (trial.index, Some(state))
 }

@@ -5,8 +5,8 @@
 mod commands;
 mod names;
 
-use super::Cell;
 use super::substitute::Context;
+use super::{Cell, Plan};
 use crate::diagnostic::{Sources, Span};
 use crate::spec::expect::Expect;
 use crate::spec::matrix::Block;
@@ -66,9 +66,16 @@ pub struct Defaults {
     pub metrics: Vec<String>,
 }
 
-/// Explains `cell` of a checked experiment.
-pub fn explain(spec: &Spec, sources: &Sources, cell: &Cell, defaults: &Defaults) -> Explanation {
-    let teller = Teller { spec, sources, cell, context: names::context(spec, cell) };
+/// Explains the cell number `index` of the plan of a checked experiment.
+pub fn explain(
+    spec: &Spec,
+    sources: &Sources,
+    plan: &Plan,
+    index: usize,
+    defaults: &Defaults,
+) -> Explanation {
+    let cell = &plan.cell(index);
+    let teller = Teller { spec, sources, plan, index, cell, context: names::context(spec, cell) };
     Explanation {
         cell: cell.clone(),
         names: teller.names(),
@@ -82,6 +89,8 @@ pub fn explain(spec: &Spec, sources: &Sources, cell: &Cell, defaults: &Defaults)
 struct Teller<'a> {
     spec: &'a Spec,
     sources: &'a Sources,
+    plan: &'a Plan,
+    index: usize,
     cell: &'a Cell,
     context: Context,
 }

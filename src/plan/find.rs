@@ -14,23 +14,23 @@ pub struct NoCell {
     pub help: String,
 }
 
-/// The cell that is called `text`, or the only one whose name holds it.
+/// The number of the cell that is called `text`, or of the only one whose name holds it.
 ///
 /// # Errors
 /// When no name holds it or several do, with those that may be meant.
-pub fn find(cells: impl IntoIterator<Item = Cell>, text: &str) -> Result<Cell, NoCell> {
-    let mut holding: Vec<Cell> = Vec::new();
+pub fn find(cells: impl IntoIterator<Item = Cell>, text: &str) -> Result<usize, NoCell> {
+    let mut holding: Vec<(usize, Cell)> = Vec::new();
     let mut count = 0_usize;
     let mut nearest: Vec<(f64, String)> = Vec::new();
-    for cell in cells {
+    for (index, cell) in cells.into_iter().enumerate() {
         let name = cell.name.as_str();
         if name == text {
-            return Ok(cell);
+            return Ok(index);
         }
         if name.contains(text) {
             count += 1;
             if holding.len() < OFFERED {
-                holding.push(cell);
+                holding.push((index, cell));
             }
         } else if count == 0 {
             nearest.push((strsim::jaro_winkler(name, text), name.to_owned()));
@@ -40,11 +40,11 @@ pub fn find(cells: impl IntoIterator<Item = Cell>, text: &str) -> Result<Cell, N
     }
     let list = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     if count == 1
-        && let Some(cell) = holding.pop()
+        && let Some((index, _)) = holding.pop()
     {
-        return Ok(cell);
+        return Ok(index);
     }
-    let names = holding.iter().map(|cell| cell.name.as_str()).collect();
+    let names = holding.iter().map(|(_, cell)| cell.name.as_str()).collect();
     Err(match count {
         0 => NoCell {
             message: format!("no cell is called `{text}`"),

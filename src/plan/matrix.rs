@@ -1,231 +1,232 @@
-//! The matrix of a [`Spec`] as cells: the product of each block's axes, without what it excludes.
+//! The matrix of a [`Spec`] as grids: which points there are, which of them are cells, and every mistake that
+//! shows only in the product of the axes. Read [`expand`].
 
-use std::collections::BTreeMap;
+use super::grid::{Grid, Source, Subspace};
+use super::mask;
+use super::overlap::first_in_both;
+use super::scope::Scope;
+use super::service::services;
+use super::shape::{self, Part};
+use super::{CellName, name_of};
+use crate::diagnostic::{Problem, Span};
+use crate::spec::Spec;
 
-use indexmap::IndexMap;
-
-use super::substitute::Context;
-use super::{Cell, CellName, PlannedService};
-use crate::diagnostic::{Problem, suggest};
-use crate::spec::matrix::{Block, Exclude};
-use crate::spec::{Located, Spec, Text, Workload};
-
-/// The most cells that a plan may have.
-const CELL_LIMIT: usize = 100_000;
+/// The most points that a plan may have: one bit is kept for each where something is excluded.
+const POINT_LIMIT: u128 = 10_000_000;
 /// The most trials that a plan may have.
-const TRIAL_LIMIT: u64 = 1_000_000;
-const DEFAULT_REPETITIONS: u32 = 10;
+const TRIAL_LIMIT: u128 = 100_000_000;
 
-/// Every cell in the order of the file, with the place that each came from.
+/// What a matrix amounts to.
+pub(super) struct Expansion {
+    pub scope: Scope,
+    /// Those that have a cell, in the order of the file.
+    pub grids: Vec<Grid>,
+    /// Excludes that take nothing out: the number of the block, and that of the exclude in it.
+    pub idle: Vec<(usize, usize)>,
+    /// The numbers of the blocks that have no cell.
+    pub empty: Vec<usize>,
+    /// Whether some cell is the baseline; also when there is none.
+    pub has_baseline: bool,
+}
+
+/// Expands the matrix of a checked `spec`.
 ///
 /// # Errors
-/// Every mistake that shows only in the product: too many cells, none at all, one twice.
-pub(super) fn cells(spec: &Spec) -> Result<Vec<Cell>, Vec<Problem>> {
+/// Too many points or trials, a cell twice, or an expression that can't be evaluated.
+pub(super) fn expand(spec: &Spec) -> Result<Expansion, Vec<Problem>> {
+    let mut scope = Scope::new(spec);
+    let mut blocks = shapes(spec, &mut scope).map_err(|problem| vec![problem])?;
+    let (mut idle, mut empty, mut problems) = (Vec::new(), Vec::new(), Vec::<Problem>::new());
+    for (number, grids) in blocks.iter_mut().enumerate() {
+        match settle_block(spec, &scope, number, grids) {
+            Ok(unused) => idle.extend(unused.into_iter().map(|exclude| (number, exclude))),
+            Err(problem) if problems.iter().any(|other| other.span == problem.span) => {}
+            Err(problem) => problems.push(problem),
+        }
+        if grids.iter().all(|grid| grid.cells == 0) {
+            empty.push(number);
+        }
+    }
+    let mut grids: Vec<Grid> = blocks.into_iter().flatten().collect();
+    grids.retain(|grid| grid.cells > 0);
+    problems.extend(twice(&grids, &scope).map_err(|problem| vec![problem])?);
+    problems.extend(too_many_trials(spec, &grids));
+    let has_baseline = has_baseline(spec, &scope, &grids).map_err(|problem| vec![problem])?;
+    match problems.is_empty() {
+        true => Ok(Expansion { scope, grids, idle, empty, has_baseline }),
+        false => Err(problems),
+    }
+}
+
+/// The grids of every block, before anything is excluded. No point is looked at.
+fn shapes(spec: &Spec, scope: &mut Scope) -> Result<Vec<Vec<Grid>>, Problem> {
     let whole = [Default::default()];
     let blocks = if spec.matrix.is_empty() { &whole[..] } else { &spec.matrix[..] };
-    let mut cells: IndexMap<CellName, Cell> = IndexMap::new();
-    let mut problems = Vec::new();
+    let mut count = 0_u128;
+    let mut all = Vec::new();
     for block in blocks {
-        match block_cells(spec, block, cells.len()) {
-            Err(found) => problems.extend(found),
-            Ok(found) => {
-                if let Some(twice) = found.iter().find(|cell| cells.contains_key(&cell.name)) {
-                    problems.push(
-                        Problem::at(block.span, format!("cell `{}` is in the matrix twice", twice.name))
-                            .label("this block has it again")
-                            .help("take it out of one block, with `exclude` if need be"),
-                    );
+        let mut grids = Vec::new();
+        for entry in std::iter::once(None).chain(block.include.iter().map(Some)) {
+            let part = Part { spec, block, entry };
+            for (name, workload) in part.workloads() {
+                let grid = shape::grid(part, name, workload, scope)?;
+                let points = grid
+                    .lengths
+                    .iter()
+                    .fold(1, |points: u128, length| points.saturating_mul(*length as u128));
+                count = count.saturating_add(points);
+                if count > POINT_LIMIT {
+                    return Err(too_many_points(&grid, count));
                 }
-                cells.extend(found.into_iter().map(|cell| (cell.name.clone(), cell)));
+                grids.push(grid);
             }
         }
+        all.push(grids);
     }
-    let trials: u64 = cells.values().map(|cell| u64::from(cell.repetitions) + u64::from(cell.warmup)).sum();
-    if trials > TRIAL_LIMIT {
-        let written = spec.repetitions.iter().chain(spec.matrix.iter().flat_map(|block| &block.repetitions));
-        let most = written.max_by_key(|count| count.value).map(|count| count.span).unwrap_or_default();
-        problems.push(
-            Problem::at(most, format!("{trials} trials are more than {TRIAL_LIMIT}"))
-                .help("repeat them less often"),
-        );
-    }
-    if problems.is_empty() {
-        problems.extend(missing_baseline(spec, &cells));
-    }
-    if problems.is_empty() { Ok(cells.into_values().collect()) } else { Err(problems) }
+    Ok(all)
 }
 
-/// A baseline that no cell has would leave every ratio out without a word.
-fn missing_baseline(spec: &Spec, cells: &IndexMap<CellName, Cell>) -> Option<Problem> {
-    let is_baseline = |cell: &Cell| {
-        spec.report.baseline.iter().all(|(axis, value)| match axis.as_str() {
-            "workload" => cell.workload == value.value,
-            "host" => cell.host == value.value,
-            "environment" => cell.environment == value.value,
-            parameter => cell.parameters.get(parameter) == Some(&value.value),
+fn too_many_points(grid: &Grid, count: u128) -> Problem {
+    let long = grid.lengths.iter().enumerate().filter(|(_, length)| **length > 1);
+    let sizes: Vec<String> = long.map(|(axis, length)| format!("{} {length}", names(grid, axis))).collect();
+    Problem::at(grid.span, format!("the matrix has {count} cells, more than {POINT_LIMIT}"))
+        .label(sizes.join(" x "))
+        .help("shorten an axis, or split the experiment")
+}
+
+/// The names of what an axis of a grid fills.
+fn names(grid: &Grid, axis: usize) -> String {
+    let of_axis = |source: &Source| matches!(source, Source::Axis(number, _) if *number == axis);
+    let slots = grid.slots.iter().filter(|slot| of_axis(&slot.source));
+    slots.map(|slot| slot.name.as_str()).collect::<Vec<_>>().join("+")
+}
+
+/// Decides which points of a block's grids are cells, and where their services run. The numbers of the
+/// excludes that take nothing out.
+fn settle_block(
+    spec: &Spec,
+    scope: &Scope,
+    number: usize,
+    grids: &mut [Grid],
+) -> Result<Vec<usize>, Problem> {
+    let excludes = spec.matrix.get(number).map_or(&[][..], |block| &block.exclude);
+    let mut is_idle = vec![true; excludes.len()];
+    for grid in grids {
+        check_derived(grid, scope)?;
+        let mut masks = Vec::new();
+        if !grid.is_included {
+            for (exclude, is_idle) in excludes.iter().zip(&mut is_idle) {
+                let mask = mask::mask(grid, scope, exclude)?;
+                *is_idle &= mask.is_none();
+                masks.extend(mask);
+            }
+        }
+        mask::apply(grid, &masks);
+        grid.services = services(spec, grid, scope, &spec.workloads[grid.workload.as_str()])?;
+    }
+    Ok((0..excludes.len()).filter(|exclude| is_idle[*exclude]).collect())
+}
+
+/// Renders every derived parameter wherever it can have another value.
+fn check_derived(grid: &Grid, scope: &Scope) -> Result<(), Problem> {
+    for slot in &grid.slots {
+        if let Source::Derived(_, axes) = &slot.source {
+            scope.each(grid, &Subspace::new(grid, axes), |_, _, _| Ok(()))?;
+        }
+    }
+    Ok(())
+}
+
+/// One problem for each grid that has a cell of an earlier one.
+fn twice(grids: &[Grid], scope: &Scope) -> Result<Vec<Problem>, Problem> {
+    let mut problems = Vec::new();
+    for (number, grid) in grids.iter().enumerate() {
+        for other in &grids[..number] {
+            let Some(digits) = first_in_both(grid, other, scope)? else { continue };
+            let name: CellName = name_of(grid, &digits, scope);
+            let (label, help) = match grid.is_included {
+                true => ("this entry has it again", "take it out of the entry"),
+                false => ("this block has it again", "take it out of one block, with `exclude` if need be"),
+            };
+            problems.push(
+                Problem::at(grid.span, format!("cell `{name}` is in the matrix twice"))
+                    .label(label)
+                    .help(help),
+            );
+            break;
+        }
+    }
+    Ok(problems)
+}
+
+fn too_many_trials(spec: &Spec, grids: &[Grid]) -> Option<Problem> {
+    let trials: u128 = grids.iter().map(|grid| grid.cells as u128 * grid.trials_of_a_cell() as u128).sum();
+    let of_blocks = spec.matrix.iter().filter_map(|block| block.repetitions.as_ref());
+    let of_workloads = spec.workloads.values().filter_map(|workload| workload.repetitions.as_ref());
+    let written = spec.repetitions.iter().chain(of_blocks).chain(of_workloads);
+    let most = written.max_by_key(|count| count.value).map(|count| count.span).unwrap_or_default();
+    (trials > TRIAL_LIMIT).then(|| {
+        Problem::at(most, format!("{trials} trials are more than {TRIAL_LIMIT}"))
+            .help("repeat them less often")
+    })
+}
+
+/// Whether some cell has every value of the baseline. Only the axes that it names are looked at.
+fn has_baseline(spec: &Spec, scope: &Scope, grids: &[Grid]) -> Result<bool, Problem> {
+    let baseline = &spec.report.baseline;
+    let is_of_workload =
+        |grid: &&Grid| baseline.get("workload").is_none_or(|workload| workload.value == grid.workload);
+    let wanted: Vec<_> = baseline.iter().filter(|(axis, _)| axis.as_str() != "workload").collect();
+    for grid in grids.iter().filter(is_of_workload) {
+        let slots: Option<Vec<usize>> = wanted.iter().map(|(axis, _)| grid.slot(axis)).collect();
+        let Some(slots) = slots else { continue };
+        let subspace = Subspace::new(grid, &grid.axes_of(wanted.iter().map(|(axis, _)| axis.as_str())));
+        let used = grid.used(&subspace);
+        let mut found = false;
+        scope.each(grid, &subspace, |index, digits, context| {
+            let has = |(slot, (_, value)): (&usize, &(_, &crate::spec::Text))| {
+                Scope::text(grid, *slot, digits, context) == value.value
+            };
+            found |= used.as_ref().is_none_or(|used| used.has(index)) && slots.iter().zip(&wanted).all(has);
+            Ok(())
+        })?;
+        if found {
+            return Ok(true);
+        }
+    }
+    Ok(baseline.is_empty())
+}
+
+/// What of an expansion is a mistake when nobody has narrowed the experiment.
+pub(super) fn without_effect(spec: &Spec, expansion: &Expansion) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = expansion
+        .idle
+        .iter()
+        .map(|(block, exclude)| {
+            let span = spec.matrix[*block].exclude[*exclude].span;
+            Problem::at(span, "this exclude takes nothing out").help("correct it or remove it")
         })
-    };
-    let value = spec.report.baseline.values().next()?;
-    let missing = !cells.values().any(is_baseline);
-    missing.then(|| {
-        Problem::at(value.span, "no cell of the matrix is this baseline")
-            .help("add it to the matrix, or name one that is measured")
-    })
-}
-
-/// The cells of one block; `before` is how many there are already.
-fn block_cells(spec: &Spec, block: &Located<Block>, before: usize) -> Result<Vec<Cell>, Vec<Problem>> {
-    let span = block.span;
-    let mut points = Vec::new();
-    let mut count = before;
-    for workload in axis(block, "workload", spec.workloads.keys()) {
-        let axes = axes(spec, block, &spec.workloads[workload.as_str()]);
-        count =
-            count.saturating_add(axes.iter().map(|(_, values)| values.len()).fold(1, usize::saturating_mul));
-        if count > CELL_LIMIT {
-            let sizes: Vec<String> =
-                axes.iter().map(|(name, values)| format!("{name} {}", values.len())).collect();
-            let message = format!("the matrix has more than {CELL_LIMIT} cells");
-            return Err(vec![
-                Problem::at(span, message)
-                    .label(sizes.join(" x "))
-                    .help("shorten an axis, or split the experiment"),
-            ]);
-        }
-        points.extend(product(workload, &axes));
-    }
-    let mut used = vec![false; block.exclude.len()];
-    let mut cells = Vec::new();
-    for point in points {
-        let mut excluded = false;
-        for (exclude, used) in block.exclude.iter().zip(&mut used) {
-            match excludes(spec, &exclude.value, &point) {
-                Ok(hit) => {
-                    *used |= hit;
-                    excluded |= hit;
-                }
-                Err(reason) => return Err(vec![Problem::at(exclude.span, reason)]),
-            }
-        }
-        if !excluded {
-            cells.push(cell(spec, block, &point).map_err(|problem| vec![problem])?);
+        .collect();
+    for number in &expansion.empty {
+        // An exclude that takes nothing out has been told, and may be the reason.
+        if expansion.idle.iter().all(|(block, _)| block != number) {
+            let span = spec.matrix.get(*number).map_or_else(Span::default, |block| block.span);
+            problems.push(
+                Problem::at(span, "this block has no cell")
+                    .label("everything is excluded")
+                    .help("relax an `exclude`"),
+            );
         }
     }
-    let unused = block.exclude.iter().zip(used).filter(|(_, used)| !used).map(|(exclude, _)| {
-        Problem::at(exclude.span, "this exclude takes nothing out").help("correct it or remove it")
-    });
-    let mut problems: Vec<Problem> = unused.collect();
-    if cells.is_empty() && problems.is_empty() {
+    if let Some(value) = spec.report.baseline.values().next()
+        && problems.is_empty()
+        && !expansion.has_baseline
+    {
+        // A baseline that no cell has would leave every ratio out without a word.
         problems.push(
-            Problem::at(span, "this block has no cell")
-                .label("everything is excluded")
-                .help("relax an `exclude`"),
+            Problem::at(value.span, "no cell of the matrix is this baseline")
+                .help("add it to the matrix, or name one that is measured"),
         );
     }
-    if problems.is_empty() { Ok(cells) } else { Err(problems) }
-}
-
-/// One combination of axis values.
-pub(super) type Point = BTreeMap<String, String>;
-
-fn axis<'a>(block: &'a Block, name: &str, all: impl Iterator<Item = &'a Text>) -> Vec<&'a Text> {
-    match block.axes.iter().find(|(axis, _)| axis.as_str() == name) {
-        Some((_, list)) => list.values.iter().collect(),
-        None => all.collect(),
-    }
-}
-
-/// The axes that a workload has in a block, outermost first.
-fn axes<'a>(spec: &'a Spec, block: &'a Block, workload: &'a Workload) -> Vec<(&'a str, Vec<&'a Text>)> {
-    let written = spec.environments.keys().filter(|name| !spec.offered.contains(&name.value));
-    let mut axes = vec![
-        ("host", axis(block, "host", spec.hosts.keys())),
-        ("environment", axis(block, "environment", written)),
-    ];
-    for (name, default) in &workload.parameters {
-        axes.push((name, axis(block, name, std::iter::once(default))));
-    }
-    axes
-}
-
-fn product(workload: &str, axes: &[(&str, Vec<&Text>)]) -> Vec<Point> {
-    let start = Point::from([("workload".to_owned(), workload.to_owned())]);
-    axes.iter().fold(vec![start], |points, (name, values)| {
-        points
-            .iter()
-            .flat_map(|point| {
-                values.iter().map(|value| {
-                    let mut point = point.clone();
-                    point.insert((*name).to_owned(), value.value.clone());
-                    point
-                })
-            })
-            .collect()
-    })
-}
-
-/// Whether `exclude` takes `point` out.
-pub(super) fn excludes(spec: &Spec, exclude: &Exclude, point: &Point) -> Result<bool, String> {
-    match exclude {
-        Exclude::Values(axes) => Ok(axes.iter().all(|(axis, list)| {
-            point
-                .get(axis.as_str())
-                .is_some_and(|value| list.values.iter().any(|excluded| excluded.as_str() == value))
-        })),
-        Exclude::Expression(text) => Context::of_point(spec, point).is_true(text),
-    }
-}
-
-fn cell(spec: &Spec, block: &Block, point: &Point) -> Result<Cell, Problem> {
-    let mut parameters = point.clone();
-    let mut take = |axis: &str| parameters.remove(axis).unwrap_or_default();
-    let (workload, host, environment) = (take("workload"), take("host"), take("environment"));
-    let context = Context::of_point(spec, point);
-    let mut services = Vec::new();
-    for (name, service) in &spec.workloads[workload.as_str()].services {
-        services.push(PlannedService {
-            name: name.value.clone(),
-            host: service_name(&context, service.host.as_ref(), &host, &spec.hosts, "host")?,
-            environment: service_name(
-                &context,
-                service.environment.as_ref(),
-                &environment,
-                &spec.environments,
-                "environment",
-            )?,
-        });
-    }
-    let count =
-        |own: &Option<crate::spec::Located<u32>>, all: &Option<crate::spec::Located<u32>>, default| {
-            own.as_ref().or(all.as_ref()).map_or(default, |count| count.value)
-        };
-    Ok(Cell {
-        name: CellName::new(&workload, &host, &environment, &parameters),
-        repetitions: count(&block.repetitions, &spec.repetitions, DEFAULT_REPETITIONS),
-        warmup: count(&block.warmup, &spec.warmup, 0),
-        step_hosts: spec.workloads[workload.as_str()].step_hosts().map(str::to_owned).collect(),
-        workload,
-        host,
-        environment,
-        parameters,
-        services,
-    })
-}
-
-/// The host or environment of a service, which may hold a parameter.
-fn service_name<V>(
-    context: &Context,
-    written: Option<&Text>,
-    own: &str,
-    section: &IndexMap<Text, V>,
-    kind: &str,
-) -> Result<String, Problem> {
-    let Some(written) = written else { return Ok(own.to_owned()) };
-    let name = context.render(written).map_err(|reason| Problem::at(written.span, reason))?;
-    if section.contains_key(name.as_str()) {
-        return Ok(name);
-    }
-    Err(Problem::at(written.span, format!("unknown {kind} `{name}`"))
-        .label("becomes this name in a cell")
-        .help(suggest(&name, section.keys().map(|key| key.as_str()))))
+    problems
 }

@@ -1,157 +1,66 @@
 //! From a Spec to a Plan: which trials there are and in which order. Pure: no file, no clock, and
 //! randomness only from the seed. Read [`Plan`], [`Cell`] and [`Trial`] first.
 
+mod bits;
+mod cell;
 pub mod explain;
 mod find;
+mod grid;
+mod lines;
+mod lookup;
+mod mask;
 mod matrix;
+mod narrow;
 mod order;
+mod overlap;
+mod permutation;
+mod scope;
+mod service;
+mod shape;
 pub mod substitute;
+mod trial;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use sha2::Digest;
 
-pub use find::{NoCell, find};
+use self::grid::{ENVIRONMENT, Grid, HOST, Source, Subspace};
+use self::scope::Scope;
+use crate::diagnostic::{Problems, Sources, Span};
+use crate::spec::{Order, Spec};
 
-use crate::diagnostic::{Problems, Sources};
-use crate::spec::Spec;
+pub use self::cell::{Cell, CellName, PlannedService};
+pub use self::find::{NoCell, find};
+pub use self::narrow::settle;
+pub use self::order::Turns;
+pub use self::trial::{Phase, Trial, Turn};
 
-/// The name of a cell: `workload/host/environment`, then `/parameter=value` for each parameter.
-/// Readable, unique in an experiment, and the same as long as the settings are.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct CellName(String);
-
-impl CellName {
-    fn new(workload: &str, host: &str, environment: &str, parameters: &BTreeMap<String, String>) -> Self {
-        let parameters = parameters.iter().map(|(name, value)| format!("{name}={}", as_path(value)));
-        let parts = [workload, host, environment].map(str::to_owned).into_iter().chain(parameters);
-        CellName(parts.collect::<Vec<_>>().join("/"))
-    }
-
-    /// The name as text; also a relative path, since no part of it holds `/`, or is `.` or `..`.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-/// A parameter's value as part of a path: what a path can't hold is written as `%` and its code, and what
-/// is too long for one is cut, with a digest of the whole.
-fn as_path(value: &str) -> String {
-    const LIMIT: usize = 100;
-    let escape = |c: char| match c {
-        c if c.is_alphanumeric() || "-_.+,:@".contains(c) => c.to_string(),
-        c => format!("%{:02X}", c as u32),
-    };
-    let path: String = value.chars().map(escape).collect();
-    if path.len() <= LIMIT {
-        return path;
-    }
-    let digest: String = Sha256::digest(value).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    let end =
-        path.char_indices().map(|(index, _)| index).take_while(|index| *index <= LIMIT).last().unwrap_or(0);
-    format!("{}~{digest}", &path[..end])
-}
-
-impl fmt::Display for CellName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// Whether a trial counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Phase {
-    /// Kept in the data, left out of estimates.
-    Warmup,
-    /// Counts.
-    Measure,
-}
-
-/// One execution of a cell.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trial {
-    /// The cell it belongs to.
-    pub cell: CellName,
-    /// Warm-up or measured.
-    pub phase: Phase,
-    /// From 1, counted for each phase apart.
-    pub repetition: u32,
-    /// Its place in the planned order, from 1.
-    pub order: usize,
-    /// The block of the planned order it belongs to, from 1.
-    pub block: u32,
-}
-
-impl Trial {
-    /// What tells it apart within its cell: `3`, or `warmup-1`.
-    pub fn label(&self) -> String {
-        match self.phase {
-            Phase::Measure => self.repetition.to_string(),
-            Phase::Warmup => format!("warmup-{}", self.repetition),
-        }
-    }
-
-    /// Its name in records and messages: `disk-read/lattepanda-a/docker#3`.
-    pub fn id(&self) -> String {
-        format!("{}#{}", self.cell, self.label())
-    }
-}
-
-/// One point of the matrix.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
-    /// Its name.
-    pub name: CellName,
-    /// Its workload.
-    pub workload: String,
-    /// Where it runs.
-    pub host: String,
-    /// What surrounds it there.
-    pub environment: String,
-    /// The value of each parameter of the workload, as text.
-    pub parameters: BTreeMap<String, String>,
-    /// Its services, with the host and environment of each.
-    pub services: Vec<PlannedService>,
-    /// Other hosts on which a step of its workload runs.
-    pub step_hosts: BTreeSet<String>,
-    /// How many measured trials it has.
-    pub repetitions: u32,
-    /// How many warm-up trials come before them.
-    pub warmup: u32,
-}
-
-/// A service of a cell, and where it runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlannedService {
-    /// Its name in the workload.
-    pub name: String,
-    /// Its host.
-    pub host: String,
-    /// Its environment.
-    pub environment: String,
-}
-
-impl Cell {
-    /// Every host that is busy while a trial of this cell runs: its own, those of its services and its steps.
-    pub fn hosts(&self) -> BTreeSet<String> {
-        let services = self.services.iter().map(|service| &service.host);
-        std::iter::once(&self.host).chain(services).chain(&self.step_hosts).cloned().collect()
-    }
-}
-
-/// All trials of a run.
-#[derive(Debug, Clone, PartialEq)]
+/// All trials of a run. Cells and trials are computed from their numbers when they are asked for, so a plan
+/// of a million cells takes hardly more memory than its file; a clone shares everything.
+#[derive(Debug, Clone)]
 pub struct Plan {
-    /// The cells, in the order of the file: this is the order of the report.
-    pub cells: Vec<Cell>,
-    /// The trials, in the order in which they are started.
-    pub trials: Vec<Trial>,
-    /// The seed of that order.
+    /// The seed of the order.
     pub seed: u64,
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    scope: Scope,
+    grids: Vec<Grid>,
+    /// How many cells lie before those of each grid.
+    starts: Vec<usize>,
+    order: Order,
+    seed: u64,
+}
+
+impl Inner {
+    /// The grid of the cell number `index`, and the cell's number there.
+    fn grid_of(&self, index: usize) -> (&Grid, usize) {
+        let grid = self.starts.partition_point(|start| *start <= index).saturating_sub(1);
+        (&self.grids[grid], index - self.starts[grid])
+    }
 }
 
 impl Plan {
@@ -160,15 +69,172 @@ impl Plan {
     /// # Errors
     /// Every mistake that shows only in the product of the axes.
     pub fn new(spec: &Spec, sources: &Sources) -> Result<Plan, Problems> {
-        let cells =
-            matrix::cells(spec).map_err(|problems| Problems { problems, sources: sources.clone() })?;
+        let problems = |problems| Problems { problems, sources: sources.clone() };
+        let expansion = matrix::expand(spec).map_err(problems)?;
+        let found = matrix::without_effect(spec, &expansion);
+        if !found.is_empty() {
+            return Err(problems(found));
+        }
         let seed = spec.seed.as_ref().map_or(0, |seed| seed.value);
-        let trials = order::trials(&cells, spec.order(), seed);
-        Ok(Plan { cells, trials, seed })
+        let before = |sum: &mut usize, grid: &Grid| {
+            *sum += grid.cells;
+            Some(*sum - grid.cells)
+        };
+        let starts = expansion.grids.iter().scan(0, before).collect();
+        let (scope, grids) = (expansion.scope, expansion.grids);
+        Ok(Plan { seed, inner: Arc::new(Inner { scope, grids, starts, order: spec.order(), seed }) })
     }
 
-    /// The cell of a trial.
-    pub fn cell(&self, name: &CellName) -> Option<&Cell> {
-        self.cells.iter().find(|cell| &cell.name == name)
+    /// How many cells there are.
+    pub fn cell_count(&self) -> usize {
+        self.inner.grids.iter().map(|grid| grid.cells).sum()
     }
+
+    /// How many trials there are, warm-up included.
+    pub fn trial_count(&self) -> usize {
+        self.inner.grids.iter().map(|grid| grid.cells * grid.trials_of_a_cell()).sum()
+    }
+
+    /// The cells in the order of the file: this is the order of the report.
+    pub fn cells(&self) -> impl Iterator<Item = Cell> {
+        (0..self.cell_count()).map(|index| self.cell(index))
+    }
+
+    /// The cell number `index`, below [`Plan::cell_count`].
+    pub fn cell(&self, index: usize) -> Cell {
+        let (grid, rank) = self.inner.grid_of(index);
+        let digits = grid.cell_digits(rank);
+        let texts = texts(grid, &digits, &self.inner.scope);
+        let (host, environment) = (texts[HOST].clone(), texts[ENVIRONMENT].clone());
+        let services = grid.services.iter().map(|service| PlannedService {
+            name: service.name.clone(),
+            host: service.host.name(&host, &digits).to_owned(),
+            environment: service.environment.name(&environment, &digits).to_owned(),
+        });
+        let services = services.collect();
+        let name = name(grid, &texts);
+        Cell {
+            id: id(grid, &environment, name.as_str()),
+            name,
+            workload: grid.workload.clone(),
+            host,
+            environment,
+            parameters: grid
+                .by_name
+                .iter()
+                .map(|slot| (grid.slots[*slot].name.clone(), texts[*slot].clone()))
+                .collect(),
+            services,
+            step_hosts: grid.step_hosts.clone(),
+            repetitions: grid.repetitions,
+            warmup: grid.warmup,
+        }
+    }
+
+    /// The order in which the trials are started, before anybody needs their names.
+    pub fn turns(&self) -> Turns<'_> {
+        Turns::new(&self.inner)
+    }
+
+    /// The trials, in the order in which they are started.
+    pub fn trials(&self) -> impl Iterator<Item = Trial> {
+        self.turns().map(|turn| self.trial(turn))
+    }
+
+    /// The trial of a turn.
+    pub fn trial(&self, turn: Turn) -> Trial {
+        let (grid, rank) = self.inner.grid_of(turn.cell);
+        Trial::new(turn, name_of(grid, &grid.cell_digits(rank), &self.inner.scope))
+    }
+
+    /// Whether a host is busy while a trial of the cell number `index` runs.
+    pub fn is_busy(&self, host: &str, index: usize) -> bool {
+        let (grid, rank) = self.inner.grid_of(index);
+        let digits = grid.cell_digits(rank);
+        let own = grid.text(HOST, &digits);
+        own == host
+            || grid.step_hosts.contains(host)
+            || grid.services.iter().any(|service| service.host.name(&own, &digits) == host)
+    }
+
+    /// Every host that is busy in some trial.
+    pub fn hosts(&self) -> BTreeSet<String> {
+        let mut hosts = self.used(HOST);
+        for grid in &self.inner.grids {
+            hosts.extend(grid.step_hosts.iter().cloned());
+            hosts.extend(grid.services.iter().flat_map(|service| service.host.names()).map(str::to_owned));
+        }
+        hosts
+    }
+
+    /// Every environment that a cell or a service is in.
+    pub fn environments(&self) -> BTreeSet<String> {
+        let mut names = self.used(ENVIRONMENT);
+        let services = self.inner.grids.iter().flat_map(|grid| &grid.services);
+        names.extend(services.flat_map(|service| service.environment.names()).map(str::to_owned));
+        names
+    }
+
+    /// The workloads that have a cell.
+    pub fn workloads(&self) -> BTreeSet<String> {
+        let grids = self.inner.grids.iter().filter(|grid| grid.cells > 0);
+        grids.map(|grid| grid.workload.clone()).collect()
+    }
+
+    /// Where the value that the cell number `index` has on an axis is written: in the matrix, or as default.
+    pub fn origin(&self, index: usize, axis: &str) -> Span {
+        let (grid, rank) = self.inner.grid_of(index);
+        let Some(slot) = grid.slot(axis).map(|slot| &grid.slots[slot]) else { return Span::default() };
+        match &slot.source {
+            Source::Axis(axis, values) => {
+                let written = values.written().get(grid.cell_digits(rank)[*axis]);
+                written.map_or(slot.span, |text| text.span)
+            }
+            Source::Derived(..) => slot.span,
+        }
+    }
+
+    /// Where the block, or the entry of its `include`, is written that the cell number `index` comes from.
+    pub fn origin_of_cell(&self, index: usize) -> Span {
+        self.inner.grid_of(index).0.span
+    }
+
+    /// The values that some cell has in a slot that is never derived.
+    fn used(&self, slot: usize) -> BTreeSet<String> {
+        let mut values = BTreeSet::new();
+        for grid in &self.inner.grids {
+            let subspace = Subspace::new(grid, &grid.axes_of([&grid.slots[slot].name]));
+            let used = grid.used(&subspace);
+            let mut odometer = grid::Odometer::new(subspace.lengths.clone());
+            for index in 0..subspace.length {
+                if used.as_ref().is_none_or(|used| used.has(index)) {
+                    values.insert(grid.text(slot, &odometer.digits).into_owned());
+                }
+                odometer.advance();
+            }
+        }
+        values
+    }
+}
+
+/// The value of every slot at a point. What is derived was rendered everywhere when the plan was made.
+fn texts(grid: &Grid, digits: &[usize], scope: &Scope) -> Vec<String> {
+    let context =
+        if grid.has_derived() { scope.at(grid, digits).unwrap_or_default() } else { Default::default() };
+    (0..grid.slots.len()).map(|slot| Scope::text(grid, slot, digits, &context)).collect()
+}
+
+fn name_of(grid: &Grid, digits: &[usize], scope: &Scope) -> CellName {
+    name(grid, &texts(grid, digits, scope))
+}
+
+fn name(grid: &Grid, texts: &[String]) -> CellName {
+    let parameters = grid.by_name.iter().map(|slot| (grid.slots[*slot].name.as_str(), texts[*slot].as_str()));
+    CellName::new([&grid.workload, &texts[HOST], &texts[ENVIRONMENT]], parameters)
+}
+
+/// See [`Cell::id`].
+fn id(grid: &Grid, environment: &str, name: &str) -> String {
+    let digest = grid.digests.get(environment).cloned().unwrap_or_default().chain_update(name).finalize();
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

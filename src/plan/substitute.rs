@@ -1,53 +1,75 @@
 //! The values of `{{ … }}`: what each name stands for in a cell, and the text that comes out.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use minijinja::Value;
+use minijinja::value::Object;
+use minijinja::{Error, Value};
 
 use super::Cell;
-use crate::spec::{Spec, template};
+use crate::spec::{Host, Spec, template};
 
 /// What the names of a template stand for.
 #[derive(Debug, Clone, Default)]
-pub struct Context(BTreeMap<String, Value>);
+pub struct Context(Vec<(Arc<str>, Value)>);
+
+impl Object for Context {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let key = key.as_str()?;
+        self.0.iter().find(|(name, _)| &**name == key).map(|(_, value)| value.clone())
+    }
+}
 
 impl Context {
-    /// The names of every template of `cell`.
-    pub fn of_cell(spec: &Spec, cell: &Cell) -> Self {
-        let mut point = cell.parameters.clone();
-        point.insert("workload".into(), cell.workload.clone());
-        point.insert("host".into(), cell.host.clone());
-        point.insert("environment".into(), cell.environment.clone());
-        Context::of_point(spec, &point)
+    /// These names.
+    pub(super) fn new<'a>(names: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
+        Context(names.into_iter().map(|(name, value)| (name.into(), value)).collect())
     }
 
-    /// The names of a combination of axis values.
-    pub(super) fn of_point(spec: &Spec, point: &BTreeMap<String, String>) -> Self {
-        let mut names: BTreeMap<String, Value> =
-            point.iter().map(|(name, text)| (name.clone(), typed(text))).collect();
-        if let Some((name, host)) = point.get("host").and_then(|host| spec.hosts.get_key_value(host.as_str()))
-        {
-            let labels: BTreeMap<&str, Value> =
-                host.labels.iter().map(|(label, text)| (label.as_str(), typed(text))).collect();
-            let address = host.peer_address.as_ref().or(host.ssh.as_ref().map(|ssh| &ssh.0.address));
-            let address = address.map_or("127.0.0.1", |address| address.as_str());
-            names.insert("host".into(), minijinja::context! { name => name.value.clone(), address, labels });
-        }
-        names.insert("env".into(), Value::from(spec.variables.clone()));
-        Context(names)
+    /// The names of every template of `cell`.
+    pub fn of_cell(spec: &Spec, cell: &Cell) -> Self {
+        let parameters = cell.parameters.iter().map(|(name, text)| (name.as_str(), typed(text)));
+        let host = spec.hosts.get_key_value(cell.host.as_str()).map(|(name, declared)| host(name, declared));
+        let fixed = [
+            ("workload", typed(&cell.workload)),
+            ("host", host.unwrap_or_else(|| typed(&cell.host))),
+            ("environment", typed(&cell.environment)),
+            (VARIABLES, variables(spec)),
+        ];
+        Context::new(parameters.chain(fixed))
     }
 
     /// The names that are there before any cell: the variables of the environment.
     pub fn of_variables(spec: &Spec) -> Self {
-        Context::default().with("env", Value::from(spec.variables.clone()))
+        Context::new([(VARIABLES, variables(spec))])
     }
 
     /// These names and `name`.
     #[must_use]
     pub fn with(&self, name: &str, value: impl Into<Value>) -> Self {
-        let mut names = self.0.clone();
-        names.insert(name.to_owned(), value.into());
-        Context(names)
+        let mut names = self.clone();
+        match names.0.iter().position(|(known, _)| &**known == name) {
+            Some(number) => names.set(number, value.into()),
+            None => names.0.push((name.into(), value.into())),
+        }
+        names
+    }
+
+    /// Sets the value of name number `number`.
+    pub(super) fn set(&mut self, number: usize, value: Value) {
+        if let Some((_, old)) = self.0.get_mut(number) {
+            *old = value;
+        }
+    }
+
+    /// The value of name number `number`.
+    pub(super) fn value(&self, number: usize) -> Value {
+        self.0.get(number).map(|(_, value)| value.clone()).unwrap_or_default()
+    }
+
+    /// These names as what minijinja evaluates in.
+    pub(super) fn as_value(&self) -> Value {
+        Value::from_object(self.clone())
     }
 
     /// `text` with every `{{ … }}` replaced.
@@ -58,15 +80,18 @@ impl Context {
         if !template::is_template(text) {
             return Ok(text.to_owned());
         }
-        template::environment().render_str(text, &self.0).map_err(told)
+        template::environment().render_str(text, self.as_value()).map_err(told)
     }
 
     /// Whether the bare expression `text` holds.
+    ///
+    /// # Errors
+    /// As [`Context::render`].
     pub fn is_true(&self, text: &str) -> Result<bool, String> {
         let environment = template::environment();
         let value = environment
             .compile_expression(text)
-            .and_then(|expression| expression.eval(&self.0))
+            .and_then(|expression| expression.eval(self.as_value()))
             .map_err(told)?;
         match value.is_undefined() {
             true => Err(format!("`{text}` is undefined here")),
@@ -75,13 +100,31 @@ impl Context {
     }
 }
 
-fn told(error: minijinja::Error) -> String {
+/// The name of the variables of the environment.
+pub(super) const VARIABLES: &str = "env";
+
+/// The variables of the environment as templates see them.
+pub(super) fn variables(spec: &Spec) -> Value {
+    Value::from(spec.variables.clone())
+}
+
+/// A host as templates see it: its name, its address for its peers, its labels.
+pub(super) fn host(name: &str, host: &Host) -> Value {
+    let labels = host.labels.iter().map(|(label, text)| (label.as_str(), typed(text)));
+    let labels: BTreeMap<&str, Value> = labels.collect();
+    let address = host.peer_address.as_ref().or(host.ssh.as_ref().map(|ssh| &ssh.0.address));
+    let address = address.map_or("127.0.0.1", |address| address.as_str());
+    minijinja::context! { name, address, labels }
+}
+
+/// What minijinja says went wrong.
+pub(super) fn told(error: Error) -> String {
     error.detail().map_or_else(|| error.kind().to_string(), str::to_owned)
 }
 
 /// A number or boolean where the text is exactly how one is written, so that `size >= 512` compares
 /// numbers; text such as `3.10` or `0123` stays text.
-fn typed(text: &str) -> Value {
+pub(super) fn typed(text: &str) -> Value {
     match text {
         "true" => return Value::from(true),
         "false" => return Value::from(false),

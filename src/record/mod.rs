@@ -154,7 +154,7 @@ pub struct Manifest {
     pub commit: Option<String>,
     /// The seed of the order.
     pub seed: u64,
-    /// `blocks` or `sequential`.
+    /// `blocks`, `sequential` or `shuffled`.
     pub order: String,
     /// RFC 3339, UTC.
     pub started: String,

@@ -144,6 +144,7 @@ mod tests {
         let name: CellName = serde_json::from_str("\"nap/here/native\"").unwrap();
         Cell {
             name,
+            id: String::new(),
             workload: "nap".into(),
             host: "here".into(),
             environment: "native".into(),
@@ -157,7 +158,14 @@ mod tests {
 
     fn outcome(attempt: u32, status: Status) -> Outcome {
         Outcome {
-            trial: Trial { cell: cell().name, phase: Phase::Measure, repetition: 1, order: 1, block: 1 },
+            trial: Trial {
+                cell: cell().name,
+                index: 0,
+                phase: Phase::Measure,
+                repetition: 1,
+                order: 1,
+                block: 1,
+            },
             attempt,
             status,
             stage: (status != Status::Ok).then_some(Stage::Run),

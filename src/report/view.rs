@@ -35,7 +35,7 @@ pub struct ReportView {
     pub missing: String,
     /// How many warm-up trials are left out; none if there are none.
     pub warmups: Option<String>,
-    /// `blocks` or `sequential`.
+    /// `blocks`, `sequential` or `shuffled`.
     pub order: String,
     /// The seed of the order.
     pub seed: String,

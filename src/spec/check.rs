@@ -1,12 +1,15 @@
 //! The rules that go beyond form: names that must exist, keys that exclude each other, templates. Each
 //! rule is a function; all mistakes come at once. Tools and metric names are checked by `metrics`.
 
+mod derived;
 mod environment;
 mod matrix;
 mod steps;
 mod workload;
 
 use indexmap::IndexMap;
+
+pub(super) use matrix::AXES;
 
 use super::template::Names;
 use super::{Environment, Host, Spec, Text};

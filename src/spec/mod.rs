@@ -10,7 +10,9 @@ mod located;
 pub mod matrix;
 mod merge;
 pub mod metric;
+mod narrow;
 mod parse;
+pub mod range;
 mod serialize;
 pub mod service;
 mod set;
@@ -32,6 +34,7 @@ pub use environment::Environment;
 pub use host::Host;
 pub use located::{List, Located, Text};
 pub use merge::{Fragment, Reader};
+pub use serialize::settings;
 pub use time::TimeSpan;
 pub use workload::Workload;
 
@@ -114,6 +117,9 @@ impl Spec {
     /// Gives every cell this many measured trials, whatever the file says.
     pub fn set_repetitions(&mut self, repetitions: u32) {
         self.repetitions = Some(Located::unwritten(repetitions));
+        for workload in self.workloads.values_mut() {
+            workload.repetitions = None;
+        }
         for block in &mut self.matrix {
             block.value.repetitions = None;
         }
@@ -132,6 +138,8 @@ pub enum Order {
     Blocks,
     /// Every repetition of the first cell, then of the second, …
     Sequential,
+    /// All trials in one random order; the trials of a cell keep their own.
+    Shuffled,
 }
 
 impl Order {
@@ -140,6 +148,7 @@ impl Order {
         match self {
             Order::Blocks => "blocks",
             Order::Sequential => "sequential",
+            Order::Shuffled => "shuffled",
         }
     }
 }

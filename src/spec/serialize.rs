@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Spec;
 use super::host::Ssh;
 use super::located::{List, Located};
-use super::matrix::{Block, Exclude};
+use super::matrix::{Axes, Block, Exclude, Values};
 use super::step::{Step, Steps, Upload};
 use super::time::TimeSpan;
 use super::workload::Command;
@@ -19,6 +19,11 @@ impl Spec {
         let value = serde_json::to_value(self).map(without_null).unwrap_or_default();
         serde_yaml::to_string(&value).unwrap_or_default()
     }
+}
+
+/// A part of a spec as one line of text that is the same as long as the part is.
+pub fn settings(part: &impl Serialize) -> String {
+    serde_json::to_value(part).map(without_null).unwrap_or_default().to_string()
 }
 
 fn without_null(value: Value) -> Value {
@@ -116,8 +121,13 @@ impl Serialize for Upload {
 impl Serialize for Block {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for (axis, values) in &self.axes {
+        for (axis, values) in &self.axes.0 {
             map.serialize_entry(axis, values)?;
+        }
+        for (key, groups) in [("zip", &self.zip), ("include", &self.include)] {
+            if !groups.is_empty() {
+                map.serialize_entry(key, groups)?;
+            }
         }
         if !self.exclude.is_empty() {
             map.serialize_entry("exclude", &self.exclude)?;
@@ -128,11 +138,26 @@ impl Serialize for Block {
     }
 }
 
+impl Serialize for Axes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        entries(serializer, self.0.iter().map(|(axis, values)| (axis, values)))
+    }
+}
+
+impl Serialize for Values {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Values::List(list) => list.serialize(serializer),
+            Values::Range(range) => range.fields.serialize(serializer),
+        }
+    }
+}
+
 impl Serialize for Exclude {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Exclude::Expression(text) => serializer.serialize_str(text),
-            Exclude::Values(axes) => entries(serializer, axes.iter().map(|(axis, values)| (axis, values))),
+            Exclude::Values(axes) => axes.serialize(serializer),
         }
     }
 }

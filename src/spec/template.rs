@@ -33,6 +33,15 @@ pub fn is_template(text: &str) -> bool {
     text.contains("{{") || text.contains("{%") || text.contains("{#")
 }
 
+/// The names that the bare expression `text` uses, without what follows a dot; none if it is no expression.
+pub(super) fn names(text: &str) -> BTreeSet<String> {
+    let environment = environment();
+    let expression = environment.compile_expression(text);
+    expression
+        .map(|expression| expression.undeclared_variables(false).into_iter().collect())
+        .unwrap_or_default()
+}
+
 /// The dotted names that exist where a template stands, `services.server.port` for one.
 #[derive(Debug, Clone, Default)]
 pub struct Names(BTreeSet<String>);

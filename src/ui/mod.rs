@@ -134,7 +134,7 @@ fn counted(plan: &Plan) -> String {
         1 => format!("1 {one}"),
         _ => format!("{number} {one}s"),
     };
-    format!("{}, {}", count(plan.cells.len(), "cell"), count(plan.trials.len(), "trial"))
+    format!("{}, {}", count(plan.cell_count(), "cell"), count(plan.trial_count(), "trial"))
 }
 
 /// `10`, or `10 + 1 warm-up`.

@@ -28,20 +28,20 @@ pub struct Facts<'a> {
 /// Prints a row a cell, and below them the whole in numbers.
 pub fn show_table(spec: &Spec, plan: &Plan, facts: &Facts<'_>) -> Result<(), Error> {
     let parameters = parameters(spec, plan);
-    let has_services = plan.cells.iter().any(|cell| !cell.services.is_empty());
+    let has_services = plan.cells().any(|cell| !cell.services.is_empty());
     let mut header = vec!["workload", "host", "environment"];
     header.extend(&parameters);
     header.push("trials");
     header.extend(has_services.then_some("services"));
     let mut table = Table::default();
     table.measure(&header);
-    for cell in plan.cells.iter() {
-        table.measure(&row(cell, &parameters));
+    for cell in plan.cells() {
+        table.measure(&row(&cell, &parameters));
     }
     show_text(|out| {
         writeln!(out, "{BOLD}{}{PLAIN}", table.line(&header))?;
-        for cell in plan.cells.iter() {
-            writeln!(out, "{}", table.line(&row(cell, &parameters)))?;
+        for cell in plan.cells() {
+            writeln!(out, "{}", table.line(&row(&cell, &parameters)))?;
         }
         show_facts(out, spec, plan, facts)
     })
@@ -94,7 +94,7 @@ pub(super) fn way(spec: &Spec, name: &str) -> String {
 
 /// The parameters of the plan's workloads, in the order of the file.
 fn parameters<'a>(spec: &'a Spec, plan: &Plan) -> Vec<&'a str> {
-    let used: BTreeSet<String> = plan.cells.iter().map(|cell| cell.workload.clone()).collect();
+    let used = plan.workloads();
     let workloads = spec.workloads.iter().filter(|(name, _)| used.contains(name.as_str()));
     let names = workloads.flat_map(|(_, workload)| workload.parameters.keys());
     names.fold(Vec::new(), |mut once, name| {
@@ -107,39 +107,19 @@ fn parameters<'a>(spec: &'a Spec, plan: &Plan) -> Vec<&'a str> {
 
 /// Prints a JSON object a line and cell.
 pub fn show_json(plan: &Plan) -> Result<(), Error> {
-    show_data(|out| {
-        for cell in plan.cells.iter() {
-            let service = |service: &crate::plan::PlannedService| {
-                let crate::plan::PlannedService { name, host, environment } = service;
-                serde_json::json!({ "name": name, "host": host, "environment": environment })
-            };
-            let line = serde_json::json!({
-                "cell": cell.name.as_str(),
-                "workload": cell.workload,
-                "host": cell.host,
-                "environment": cell.environment,
-                "parameters": cell.parameters,
-                "services": cell.services.iter().map(service).collect::<Vec<_>>(),
-                "hosts": cell.hosts(),
-                "repetitions": cell.repetitions,
-                "warmup": cell.warmup,
-            });
-            writeln!(out, "{line}")?;
-        }
-        Ok(())
-    })
+    show_data(|out| plan.write_lines(out))
 }
 
 /// Prints a row a cell as comma-separated values, with a column for each parameter.
 pub fn show_csv(spec: &Spec, plan: &Plan) -> Result<(), Error> {
     let parameters = parameters(spec, plan);
-    let columns = ["cell", "workload", "host", "environment"].iter().chain(&parameters);
+    let columns = ["cell", "id", "workload", "host", "environment"].iter().chain(&parameters);
     let columns = columns.chain(&["repetitions", "warmup"]);
     show_data(|out| {
         let mut csv = csv::Writer::from_writer(out);
         csv.write_record(columns).map_err(of_output)?;
-        for cell in plan.cells.iter() {
-            let fixed = [cell.name.as_str(), &cell.workload, &cell.host, &cell.environment];
+        for cell in plan.cells() {
+            let fixed = [cell.name.as_str(), &cell.id, &cell.workload, &cell.host, &cell.environment];
             let values =
                 parameters.iter().map(|name| cell.parameters.get(*name).map_or("", |text| text.as_str()));
             let counts = [cell.repetitions.to_string(), cell.warmup.to_string()];

@@ -27,8 +27,7 @@ impl Progress {
     /// Shows the hosts of `plan`, all idle.
     pub fn start(plan: &Plan, spec: &Spec) -> Self {
         let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(1));
-        let names: std::collections::BTreeSet<String> =
-            plan.cells.iter().flat_map(|cell| cell.hosts()).collect();
+        let names = plan.hosts();
         // A clock that ticks on the measured machine itself would disturb what it measures.
         let may_tick =
             names.iter().all(|name| spec.hosts.get(name.as_str()).is_some_and(|host| host.local.is_none()));
@@ -44,7 +43,7 @@ impl Progress {
         if may_tick {
             total.enable_steady_tick(Duration::from_secs(1));
         }
-        let (trials, remaining) = (plan.trials.len(), Remaining::new(plan));
+        let (trials, remaining) = (plan.trial_count(), Remaining::new(plan));
         let progress = Progress { bars, hosts, total, remaining, trials, finished: 0, failed: 0 };
         progress.show_total();
         progress

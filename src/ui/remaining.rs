@@ -1,47 +1,82 @@
-//! How long a run will still take, from what its finished trials took.
+//! How long a run will still take, from what its finished trials took. Trials that are busy on the same hosts
+//! in the same environment count alike, so that it stays as small however many cells there are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::plan::{Cell, CellName, Plan, Trial};
+use crate::plan::{Cell, Plan, Trial};
 
 /// Guesses the time left.
 pub struct Remaining {
-    cells: BTreeMap<CellName, (Cell, BTreeSet<String>, u32)>,
-    /// Seconds and number of finished trials, by cell name and by workload.
-    taken: BTreeMap<String, (f64, u32)>,
+    plan: Plan,
+    kinds: BTreeMap<Kind, Trials>,
+}
+
+/// What tells trials of different length apart; their parameters do so too, but every block of the order
+/// mixes these alike.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    workload: String,
+    environment: String,
+    hosts: BTreeSet<String>,
+}
+
+impl Kind {
+    fn of(cell: &Cell) -> Self {
+        Kind { workload: cell.workload.clone(), environment: cell.environment.clone(), hosts: cell.hosts() }
+    }
+}
+
+/// The trials of one kind.
+#[derive(Default)]
+struct Trials {
+    left: u64,
+    finished: u64,
+    /// What the finished ones took together.
+    seconds: f64,
 }
 
 impl Remaining {
     /// Nothing of `plan` is finished.
     pub fn new(plan: &Plan) -> Self {
-        let cell =
-            |cell: &Cell| (cell.name.clone(), (cell.clone(), cell.hosts(), cell.warmup + cell.repetitions));
-        Remaining { cells: plan.cells.iter().map(cell).collect(), taken: BTreeMap::new() }
+        let mut kinds: BTreeMap<Kind, Trials> = BTreeMap::new();
+        for cell in plan.cells() {
+            kinds.entry(Kind::of(&cell)).or_default().left += u64::from(cell.warmup + cell.repetitions);
+        }
+        Remaining { plan: plan.clone(), kinds }
     }
 
     /// A trial took this long.
     pub fn finished(&mut self, trial: &Trial, seconds: f64) {
-        let Some((cell, _, left)) = self.cells.get_mut(&trial.cell) else { return };
-        *left = left.saturating_sub(1);
-        for key in [trial.cell.to_string(), cell.workload.clone()] {
-            let taken = self.taken.entry(key).or_default();
-            *taken = (taken.0 + seconds, taken.1 + 1);
+        let kind = Kind::of(&self.plan.cell(trial.index));
+        if let Some(trials) = self.kinds.get_mut(&kind) {
+            trials.left = trials.left.saturating_sub(1);
+            trials.finished += 1;
+            trials.seconds += seconds;
         }
     }
 
-    /// The time of the busiest host's trials, each as long as its cell's were, or its workload's. `None`
-    /// until every workload that is left has a finished trial.
+    /// The time of the busiest host's trials, each as long as those of its kind were, or of its workload.
+    /// `None` until every workload that is left has a finished trial.
     pub fn time(&self) -> Option<Duration> {
         let mut hosts: BTreeMap<&str, f64> = BTreeMap::new();
-        for (name, (cell, used, left)) in self.cells.iter().filter(|(_, (.., left))| *left > 0) {
-            let (seconds, count) =
-                self.taken.get(name.as_str()).or_else(|| self.taken.get(&cell.workload))?;
-            for host in used {
-                *hosts.entry(host).or_default() += seconds / f64::from(*count) * f64::from(*left);
+        for (kind, trials) in self.kinds.iter().filter(|(_, trials)| trials.left > 0) {
+            let mean = match trials.finished {
+                0 => self.mean(&kind.workload)?,
+                finished => trials.seconds / finished as f64,
+            };
+            for host in &kind.hosts {
+                *hosts.entry(host).or_default() += mean * trials.left as f64;
             }
         }
         let longest = hosts.into_values().fold(0.0, f64::max);
         Duration::try_from_secs_f64(longest).ok()
+    }
+
+    fn mean(&self, workload: &str) -> Option<f64> {
+        let of_workload = self.kinds.iter().filter(|(kind, _)| kind.workload == workload);
+        let (seconds, finished) =
+            of_workload.fold((0.0, 0), |sum, (_, trials)| (sum.0 + trials.seconds, sum.1 + trials.finished));
+        (finished > 0).then(|| seconds / finished as f64)
     }
 }

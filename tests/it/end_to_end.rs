@@ -60,7 +60,7 @@ fn manifest(happened: &Happened) -> Manifest {
         started: "2026-11-30T11:45:12Z".into(),
         ended: None,
         interrupted: false,
-        cells: happened.plan.cells.iter().map(PlannedCell::from).collect(),
+        cells: happened.plan.cells().map(|cell| PlannedCell::from(&cell)).collect(),
         baseline: baseline.iter().map(|(axis, value)| (axis.value.clone(), value.value.clone())).collect(),
         counts: BTreeMap::new(),
     }
@@ -74,8 +74,8 @@ fn write(happened: &Happened, results: &Path) -> PathBuf {
         match event {
             Event::FactsFound { host, facts } => writer.write_host(host, facts).unwrap(),
             Event::TrialFinished(outcome) => {
-                let cell = happened.plan.cell(&outcome.trial.cell).unwrap();
-                writer.write_outcome(outcome, cell).unwrap();
+                let cell = happened.plan.cell(outcome.trial.index);
+                writer.write_outcome(outcome, &cell).unwrap();
             }
             _ => {}
         }
@@ -90,7 +90,7 @@ async fn what_was_measured_is_what_is_reported() {
     let directory = write(&happened, results.path());
 
     let run = read_run(&directory).unwrap();
-    assert_eq!(run.records.len(), happened.plan.trials.len());
+    assert_eq!(run.records.len(), happened.plan.trial_count());
     assert_eq!(run.manifest.counts, [("failed".to_owned(), 12), ("ok".to_owned(), 36)].into());
     for record in &run.records {
         let is_bad = record.cell.starts_with("disk/pi5");
@@ -139,7 +139,7 @@ async fn an_interrupted_run_has_a_report_of_what_it_measured() {
     let results = tempfile::tempdir().unwrap();
     let directory = write(&happened, results.path());
     let run = read_run(&directory).unwrap();
-    assert!(run.records.len() < happened.plan.trials.len());
+    assert!(run.records.len() < happened.plan.trial_count());
     assert!(run.records.iter().any(|record| record.status == Status::Interrupted));
     assert!(run.records.iter().any(|record| record.status == Status::Ok));
     runner::report::write(&directory).unwrap();

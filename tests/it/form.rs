@@ -109,7 +109,7 @@ fn a_value_that_is_set_is_read_like_one_in_the_file() {
     let sets = ["workloads.w.timeout=5s", "matrix=[{size: 1}]", "matrix.0.size=[64, 256]", "repetitions=3"];
     let spec = read(yaml, &sets).unwrap();
     assert_eq!(spec.workloads["w"].timeout.as_ref().unwrap().value.0.as_secs(), 5);
-    assert_eq!(spec.matrix[0].axes[0].1.values[1].as_str(), "256");
+    assert_eq!(spec.matrix[0].axes.0[0].1.get(1), "256");
     assert_eq!(spec.repetitions.unwrap().value, 3);
     let problems =
         read(yaml, &["workloads.w.timeout=5", "repetitions=x", "a", "workloads.w.run.x=1"]).unwrap_err();

@@ -117,11 +117,8 @@ repetitions: 4
         }
         assert!(side_by_side >= 4, "the disk of `c` is busy while the network is");
         let order = |host: &str| -> Vec<_> {
-            let planned = happened
-                .plan
-                .trials
-                .iter()
-                .filter(|trial| happened.plan.cell(&trial.cell).unwrap().hosts().contains(host));
+            let planned = happened.plan.trials();
+            let planned = planned.filter(|trial| happened.plan.cell(trial.index).hosts().contains(host));
             planned.map(|trial| trial.id()).collect()
         };
         for host in ["a", "b", "c", "server"] {

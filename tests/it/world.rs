@@ -126,7 +126,7 @@ impl World {
         let start = Instant::now();
         let (commands, looks) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
         let mut machines = BTreeMap::new();
-        for host in plan.cells.iter().flat_map(|cell| cell.hosts()) {
+        for host in plan.hosts() {
             let (world, name) = (self.clone(), host.clone());
             let (commands, looks) = (commands.clone(), looks.clone());
             let answer = move |script: &str| match script.contains("runner-query-") {

@@ -18,7 +18,7 @@ pub(super) async fn connect(
     experiment: &Experiment,
     events: &UnboundedSender<Event>,
 ) -> Result<Machines, Error> {
-    let names: BTreeSet<String> = experiment.plan.cells.iter().flat_map(|cell| cell.hosts()).collect();
+    let names = experiment.plan.hosts();
     let connected = join_all(names.iter().map(|name| one(experiment, name, events))).await;
     let machines: Machines = names.into_iter().zip(connected).collect();
     match machines.values().any(Result::is_ok) {

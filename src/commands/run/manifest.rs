@@ -6,8 +6,24 @@ use std::process::Command;
 
 use super::experiment::Experiment;
 use crate::cli::{Changes, RunArguments};
+use crate::diagnostic::{Problem, Problems};
 use crate::execution::timestamp;
 use crate::record::{FORMAT_VERSION, Manifest, PlannedCell};
+
+/// The most cells that a run may have: its manifest and its report list them all.
+const CELL_LIMIT: usize = 100_000;
+
+/// Refuses a plan that the manifest of a run can't hold.
+pub(super) fn check(experiment: &Experiment) -> Result<(), Problems> {
+    let cells = experiment.plan.cell_count();
+    if cells <= CELL_LIMIT {
+        return Ok(());
+    }
+    let problem =
+        Problem::of_file(format!("a run of {cells} cells is more than {CELL_LIMIT}, and can't be kept"))
+            .help("measure a part of them at a time: shorten an axis, or name one block less");
+    Err(Problems { problems: vec![problem], sources: experiment.sources.clone() })
+}
 
 pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: String) -> Manifest {
     let name = arguments.file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -27,7 +43,7 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: String)
         started: timestamp(),
         ended: None,
         interrupted: false,
-        cells: plan.cells.iter().map(PlannedCell::from).collect(),
+        cells: plan.cells().map(|cell| PlannedCell::from(&cell)).collect(),
         baseline: spec
             .report
             .baseline

@@ -8,7 +8,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use crate::error::Error;
 use crate::event::{Event, Facts, Status};
 use crate::execution::{Run, timestamp};
-use crate::plan::{Cell, CellName, Plan};
+use crate::plan::Plan;
 use crate::record::{RecordError, RunWriter};
 use crate::ui::progress::Progress;
 
@@ -16,15 +16,14 @@ use crate::ui::progress::Progress;
 pub(super) struct Recorder {
     writer: RunWriter,
     progress: Progress,
-    cells: BTreeMap<CellName, Cell>,
+    plan: Plan,
     facts: BTreeMap<String, Facts>,
     failed: usize,
 }
 
 impl Recorder {
     pub(super) fn new(writer: RunWriter, progress: Progress, plan: &Plan) -> Self {
-        let cells = plan.cells.iter().map(|cell| (cell.name.clone(), cell.clone())).collect();
-        Recorder { writer, progress, cells, facts: BTreeMap::new(), failed: 0 }
+        Recorder { writer, progress, plan: plan.clone(), facts: BTreeMap::new(), failed: 0 }
     }
 
     /// Executes `run` while its events are recorded. Returns where the results lie and how many trials
@@ -81,10 +80,7 @@ impl Recorder {
             }
             Event::TrialFinished(outcome) => {
                 self.failed += usize::from(outcome.status != Status::Ok);
-                match self.cells.get(&outcome.trial.cell) {
-                    Some(cell) => self.writer.write_outcome(outcome, cell).map(drop),
-                    None => Ok(()),
-                }
+                self.writer.write_outcome(outcome, &self.plan.cell(outcome.trial.index)).map(drop)
             }
             _ => Ok(()),
         }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use minijinja::{Value, context};
 
-use super::super::matrix::{Point, excludes};
 use super::super::substitute::Context;
-use super::super::{Cell, Phase, Trial};
+use super::super::{Cell, Phase, Trial, Turn};
 use super::{Entry, Teller};
 use crate::diagnostic::Span;
 use crate::spec::matrix::Block;
@@ -14,7 +13,8 @@ use crate::spec::{Located, Spec};
 
 /// The names of the first trial of `cell`; of its services only placeholders are known.
 pub(super) fn context(spec: &Spec, cell: &Cell) -> Context {
-    let trial = Trial { cell: cell.name.clone(), phase: Phase::Measure, repetition: 1, order: 1, block: 1 };
+    let turn = Turn { cell: 0, phase: Phase::Measure, repetition: 1, order: 1, block: 1 };
+    let trial = Trial::new(turn, cell.name.clone());
     let service = |name: &str| context! { address => address_of(name), port => port_of(name) };
     let services: BTreeMap<&str, Value> =
         cell.services.iter().map(|planned| (planned.name.as_str(), service(&planned.name))).collect();
@@ -64,10 +64,8 @@ impl Teller<'_> {
 
     /// A value of an axis: from its block of the matrix, or else from `declared`.
     fn axis(&self, name: &str, value: &str, declared: Span) -> Entry {
-        let key = if name == "host.name" { "host" } else { name };
-        let axis = self.block().and_then(|block| block.axes.iter().find(|(axis, _)| axis.as_str() == key));
-        let written = axis.and_then(|(_, list)| list.values.iter().find(|text| text.as_str() == value));
-        let span = written.map_or(declared, |text| text.span);
+        let origin = self.plan.origin(self.index, if name == "host.name" { "host" } else { name });
+        let span = if origin.length > 0 { origin } else { declared };
         let raw = self.sources.text(span).trim();
         let raw = (!raw.is_empty() && raw != value).then(|| raw.to_owned());
         Entry { raw, ..self.value(name, value, span) }
@@ -95,21 +93,12 @@ impl Teller<'_> {
     }
 
     /// The block of the matrix that the cell comes from.
-    pub(super) fn block(&self) -> Option<&Located<Block>> {
-        let mut point: Point = self.cell.parameters.clone();
-        point.insert("workload".into(), self.cell.workload.clone());
-        point.insert("host".into(), self.cell.host.clone());
-        point.insert("environment".into(), self.cell.environment.clone());
-        let has = |block: &Block| {
-            block.axes.iter().all(|(axis, list)| {
-                let value = point.get(axis.as_str());
-                value.is_none_or(|value| list.values.iter().any(|text| text.as_str() == value))
-            })
+    pub(super) fn block(&self) -> Option<&Block> {
+        let origin = self.plan.origin_of_cell(self.index);
+        let is_origin = |block: &&Located<Block>| {
+            block.span == origin || block.include.iter().any(|entry| entry.span == origin)
         };
-        let leaves_out = |block: &Block| {
-            block.exclude.iter().any(|exclude| excludes(self.spec, exclude, &point) == Ok(true))
-        };
-        self.spec.matrix.iter().find(|block| has(block) && !leaves_out(block))
+        self.spec.matrix.iter().find(is_origin).map(|block| &block.value)
     }
 }
 

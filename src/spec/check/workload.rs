@@ -9,7 +9,7 @@ use super::{is_identifier, must_exist, steps, variable_names};
 use crate::diagnostic::{Problem, Sources};
 
 /// Names that no parameter may take, since templates know them already.
-const RESERVED: [&str; 10] = [
+const RESERVED: [&str; 12] = [
     "workload",
     "host",
     "environment",
@@ -17,6 +17,8 @@ const RESERVED: [&str; 10] = [
     "services",
     "port",
     "exclude",
+    "include",
+    "zip",
     "repetitions",
     "warmup",
     "env",

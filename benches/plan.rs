@@ -1,0 +1,142 @@
+//! What a plan costs: the cells of a generated experiment as JSON lines, against a floor in the same run:
+//! nested loops that print the same lines, with a 64-bit hash in place of the digest. Both run as children
+//! (this program again) that write to /dev/null. Time is the median of wall times from start to exit; memory
+//! is `VmHWM` of /proc/PID/status, the largest resident size so far, read every half millisecond until the
+//! child is gone. Ratios are what counts; absolute times belong to one machine.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures")]
+
+use std::fs;
+use std::hash::Hasher;
+use std::io::{BufWriter, Write, stdout};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use runner::plan::Plan;
+use runner::spec::{self, Fragment, Reader};
+
+/// Excludes that name two axes, and all three.
+const TWO: &str = "a % 10 == 9 and c == 3";
+const THREE: &str = "a % 10 == 9 and c == 3 and b != 'b1'";
+/// The three axes of each size, its exclude, and how often it is measured.
+const CASES: [([usize; 3], &str, usize); 5] = [
+    ([10, 10, 10], TWO, 21),
+    ([40, 50, 50], TWO, 11),
+    ([100, 100, 100], TWO, 5),
+    ([40, 50, 50], THREE, 5),
+    ([100, 100, 100], THREE, 3),
+];
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["lines", file] => lines(Path::new(file)),
+        ["floor", axes @ ..] => floor(axes),
+        _ => compare(),
+    }
+}
+
+fn compare() {
+    let folder = tempfile::tempdir().unwrap();
+    println!(
+        "{:>9} {:>9} {:>6}   {:>9} {:>6}   {:>6}   exclude",
+        "points", "plan ms", "MiB", "floor ms", "MiB", "ratio"
+    );
+    for (axes, exclude, times) in CASES {
+        let file = folder.path().join("x.yaml");
+        fs::write(&file, yaml(axes, exclude)).unwrap();
+        let (plan, plan_memory) = median(times, &["lines".to_owned(), file.display().to_string()]);
+        let axes = axes.map(|length| length.to_string());
+        let (least, least_memory) = median(times, &[&["floor".to_owned()], axes.as_slice()].concat());
+        let points: usize = axes.iter().map(|length| length.parse::<usize>().unwrap()).product();
+        println!(
+            "{points:>9} {plan:>9.1} {plan_memory:>6.1}   {least:>9.1} {least_memory:>6.1}   {:>6.2}   {exclude}",
+            plan / least
+        );
+    }
+}
+
+/// Three written axes and an exclude.
+fn yaml([a, b, c]: [usize; 3], exclude: &str) -> String {
+    let list = |prefix: &str, length: usize| {
+        (0..length).map(|n| format!("{prefix}{n}")).collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "workloads:\n  w:\n    parameters: {{ a: 0, b: b0, c: 0 }}\n    run: true {{{{ a }}}} {{{{ b }}}} {{{{ c }}}}\n\
+         matrix:\n  - a: [{}]\n    b: [{}]\n    c: [{}]\n    exclude: {exclude}\n",
+        list("", a),
+        list("b", b),
+        list("", c)
+    )
+}
+
+/// Milliseconds and MiB of this program with other arguments.
+fn median(times: usize, arguments: &[String]) -> (f64, f64) {
+    let mut found: Vec<(f64, f64)> = (0..times).map(|_| child(arguments)).collect();
+    found.sort_by(|one, other| one.0.total_cmp(&other.0));
+    (found[times / 2].0, found.iter().map(|(_, memory)| *memory).fold(0.0, f64::max))
+}
+
+fn child(arguments: &[String]) -> (f64, f64) {
+    let start = Instant::now();
+    let mut child =
+        Command::new(std::env::current_exe().unwrap()).args(arguments).stdout(Stdio::null()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let watch = std::thread::spawn(move || {
+        let mut most = 0.0;
+        while let Some(kilobytes) = largest_resident(&status) {
+            most = f64::max(most, kilobytes / 1024.0);
+            std::thread::sleep(Duration::from_micros(500));
+        }
+        most
+    });
+    assert!(child.wait().unwrap().success());
+    let elapsed = start.elapsed().as_secs_f64() * 1e3;
+    (elapsed, watch.join().unwrap())
+}
+
+/// `None` when the process is gone.
+fn largest_resident(status: &str) -> Option<f64> {
+    let text = fs::read_to_string(status).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
+}
+
+/// From the file to the lines, as the program does it.
+fn lines(file: &Path) {
+    let read = |path: &Path| fs::read_to_string(path).map_err(|error| error.to_string());
+    let (spec, sources) = Reader::new(&read).read(&[(Fragment::Experiment, file)]).unwrap();
+    let spec = spec::check(spec, &sources, Vec::new()).unwrap();
+    let plan = Plan::new(&spec, &sources).unwrap();
+    let mut out = BufWriter::with_capacity(1 << 16, stdout().lock());
+    plan.write_lines(&mut out).unwrap();
+    out.flush().unwrap();
+}
+
+fn floor(axes: &[&str]) {
+    let [a, b, c]: [usize; 3] = std::array::from_fn(|axis| axes[axis].parse().unwrap());
+    let mut out = BufWriter::with_capacity(1 << 16, stdout().lock());
+    let mut name = Vec::new();
+    for i in 0..a {
+        for j in 0..b {
+            for k in 0..c {
+                name.clear();
+                write!(name, "w/localhost/native/a={i}/b=b{j}/c={k}").unwrap();
+                let mut hash = std::hash::DefaultHasher::new();
+                hash.write(&name);
+                out.write_all(b"{\"cell\":\"").unwrap();
+                out.write_all(&name).unwrap();
+                writeln!(
+                    out,
+                    "\",\"id\":\"{:016x}\",\"workload\":\"w\",\"host\":\"localhost\",\"environment\":\"native\",\
+                     \"parameters\":{{\"a\":\"{i}\",\"b\":\"b{j}\",\"c\":\"{k}\"}},\"repetitions\":10}}",
+                    hash.finish()
+                )
+                .unwrap();
+            }
+        }
+    }
+    out.flush().unwrap();
+}

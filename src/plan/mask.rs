@@ -1,0 +1,99 @@
+//! What `exclude` takes out of a grid. An exclude depends on the axes it names alone: it is evaluated once
+//! for each combination of their values, and a point is out when the bit of its combination is set.
+
+use super::bits::Bits;
+use super::grid::{Grid, Odometer, Subspace};
+use super::lookup::Lookup;
+use super::scope::{Scope, failed};
+use super::substitute::told;
+use crate::diagnostic::{Problem, Span};
+use crate::spec::Located;
+use crate::spec::matrix::{Axes, Exclude};
+
+/// The combinations that one exclude takes out.
+#[derive(Debug)]
+pub(super) struct Mask {
+    subspace: Subspace,
+    hits: Bits,
+}
+
+/// The mask of an exclude, or `None` when it takes nothing out of this grid: one that names a parameter
+/// which the workload does not have never does.
+///
+/// # Errors
+/// An expression that can't be evaluated.
+pub(super) fn mask(grid: &Grid, scope: &Scope, exclude: &Located<Exclude>) -> Result<Option<Mask>, Problem> {
+    let mask = match &exclude.value {
+        Exclude::Values(axes) => of_values(grid, scope, axes)?,
+        Exclude::Expression(text) => of_expression(grid, scope, text, exclude.span)?,
+    };
+    Ok(mask.filter(|mask| !mask.hits.is_empty()))
+}
+
+fn of_values(grid: &Grid, scope: &Scope, axes: &Axes) -> Result<Option<Mask>, Problem> {
+    let mut wanted = Vec::new();
+    for (axis, values) in &axes.0 {
+        let values = Lookup::new(values);
+        let is_wanted = move |text: &str| values.position(text).is_some();
+        if axis.as_str() == "workload" {
+            if !is_wanted(&grid.workload) {
+                return Ok(None);
+            }
+            continue;
+        }
+        let Some(slot) = grid.slot(axis) else { return Ok(None) };
+        wanted.push((slot, is_wanted));
+    }
+    let subspace = Subspace::new(grid, &grid.axes_of(axes.names().map(|name| name.as_str())));
+    let mut hits = Bits::none(subspace.length);
+    scope.each(grid, &subspace, |index, digits, context| {
+        if wanted.iter().all(|(slot, is_wanted)| is_wanted(&Scope::text(grid, *slot, digits, context))) {
+            hits.insert(index);
+        }
+        Ok(())
+    })?;
+    Ok(Some(Mask { subspace, hits }))
+}
+
+fn of_expression(grid: &Grid, scope: &Scope, text: &str, span: Span) -> Result<Option<Mask>, Problem> {
+    let expression = scope
+        .templates
+        .compile_expression_owned(text.to_owned())
+        .map_err(|error| Problem::at(span, told(error)))?;
+    let names = expression.undeclared_variables(false);
+    if names.iter().any(|name| name != "workload" && grid.slot(name).is_none()) {
+        return Ok(None);
+    }
+    let subspace = Subspace::new(grid, &grid.axes_of(&names));
+    let mut hits = Bits::none(subspace.length);
+    scope.each(grid, &subspace, |index, digits, context| {
+        let problem = |reason| failed(grid, &names, digits, span, reason);
+        let value = expression.eval(context.as_value()).map_err(|error| problem(told(error)))?;
+        if value.is_undefined() {
+            return Err(problem(format!("`{text}` is undefined")));
+        }
+        if value.is_true() {
+            hits.insert(index);
+        }
+        Ok(())
+    })?;
+    Ok(Some(Mask { subspace, hits }))
+}
+
+/// Takes out of a grid what the masks cover.
+pub(super) fn apply(grid: &mut Grid, masks: &[Mask]) {
+    grid.cells = grid.points();
+    if masks.is_empty() {
+        return;
+    }
+    let mut kept = Bits::none(grid.points());
+    let mut odometer = Odometer::new(grid.lengths.clone());
+    for point in 0..grid.points() {
+        if !masks.iter().any(|mask| mask.hits.has(mask.subspace.index(&odometer.digits))) {
+            kept.insert(point);
+        }
+        odometer.advance();
+    }
+    grid.cells = kept.count();
+    grid.kept = Some(kept);
+}
