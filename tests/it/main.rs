@@ -5,6 +5,7 @@
 
 mod architecture;
 mod cli;
+mod docs;
 mod end_to_end;
 mod failures;
 mod language;
@@ -13,6 +14,7 @@ mod pipeline;
 mod plan;
 mod problems;
 mod report;
+mod schema;
 mod services;
 mod unusual;
 mod world;
