@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The unit a value is stored in. Known units scale when shown (bit/s becomes Mbit/s); any other
@@ -154,8 +155,9 @@ impl fmt::Display for Unit {
 }
 
 /// Which direction of a value is the good one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum Better {
     /// More is better: rates.
     Higher,

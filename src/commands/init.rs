@@ -4,11 +4,10 @@
 
 use std::path::{Component, PathBuf};
 
-use super::schema;
 use crate::cli::InitArguments;
 use crate::error::{EXIT_OK, Error};
 use crate::record::write_file;
-use crate::ui;
+use crate::{spec, ui};
 
 const FIRST: &str = include_str!("../../templates/first.yaml");
 
@@ -17,7 +16,7 @@ pub(super) fn init(arguments: &InitArguments) -> Result<u8, Error> {
     let folder = named.collect::<PathBuf>().join("experiments");
     let files = [
         (folder.join("first.yaml"), FIRST.to_owned()),
-        (folder.join("experiment.schema.json"), schema::text()),
+        (folder.join("experiment.schema.json"), spec::schema()),
     ];
     // A link to nowhere is something that is there, too.
     if let Some((path, _)) = files.iter().find(|(path, _)| path.symlink_metadata().is_ok()) {

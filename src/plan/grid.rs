@@ -123,6 +123,21 @@ impl Grid {
         self.kept.as_ref().is_none_or(|kept| kept.has(point))
     }
 
+    /// The values that some cell has in a slot that is not derived.
+    pub fn used_values(&self, slot: usize) -> BTreeSet<String> {
+        let subspace = Subspace::new(self, &self.axes_of([&self.slots[slot].name]));
+        let used = self.used(&subspace);
+        let mut odometer = Odometer::new(subspace.lengths.clone());
+        let mut values = BTreeSet::new();
+        for index in 0..subspace.length {
+            if used.as_ref().is_none_or(|used| used.has(index)) {
+                values.insert(self.text(slot, &odometer.digits).into_owned());
+            }
+            odometer.advance();
+        }
+        values
+    }
+
     /// Which combinations of a subspace are those of a cell.
     pub fn used(&self, subspace: &Subspace) -> Option<Bits> {
         let kept = self.kept.as_ref()?;

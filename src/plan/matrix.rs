@@ -1,6 +1,7 @@
 //! The matrix of a [`Spec`] as grids: which points there are, which of them are cells, and every mistake that
 //! shows only in the product of the axes. Read [`expand`].
 
+use super::environment::missing_parameters;
 use super::grid::{Grid, Source, Subspace};
 use super::mask;
 use super::overlap::first_in_both;
@@ -51,6 +52,7 @@ pub(super) fn expand(spec: &Spec) -> Result<Expansion, Vec<Problem>> {
     grids.retain(|grid| grid.cells > 0);
     problems.extend(twice(&grids, &scope).map_err(|problem| vec![problem])?);
     problems.extend(too_many_trials(spec, &grids));
+    problems.extend(missing_parameters(spec, &grids));
     let has_baseline = has_baseline(spec, &scope, &grids).map_err(|problem| vec![problem])?;
     match problems.is_empty() {
         true => Ok(Expansion { scope, grids, idle, empty, has_baseline }),

@@ -3,6 +3,7 @@
 
 mod bits;
 mod cell;
+mod environment;
 pub mod explain;
 mod find;
 mod grid;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 
 use sha2::Digest;
 
-use self::grid::{ENVIRONMENT, Grid, HOST, Source, Subspace};
+use self::grid::{ENVIRONMENT, Grid, HOST, Source};
 use self::scope::Scope;
 use crate::diagnostic::{Problems, Sources, Span};
 use crate::spec::{Order, Spec};
@@ -111,7 +112,10 @@ impl Plan {
             host: service.host.name(&host, &digits).to_owned(),
             environment: service.environment.name(&environment, &digits).to_owned(),
         });
-        let services = services.collect();
+        let services: Vec<PlannedService> = services.collect();
+        let environments = services.iter().map(|service| &service.environment).chain([&environment]);
+        let of_environments = environments.filter_map(|name| self.inner.scope.step_hosts.get(name)).flatten();
+        let step_hosts = grid.step_hosts.iter().chain(of_environments).cloned().collect();
         let name = name(grid, &texts);
         Cell {
             id: id(grid, &environment, name.as_str()),
@@ -125,7 +129,7 @@ impl Plan {
                 .map(|slot| (grid.slots[*slot].name.clone(), texts[*slot].clone()))
                 .collect(),
             services,
-            step_hosts: grid.step_hosts.clone(),
+            step_hosts,
             repetitions: grid.repetitions,
             warmup: grid.warmup,
         }
@@ -151,10 +155,17 @@ impl Plan {
     pub fn is_busy(&self, host: &str, index: usize) -> bool {
         let (grid, rank) = self.inner.grid_of(index);
         let digits = grid.cell_digits(rank);
-        let own = grid.text(HOST, &digits);
+        let (own, environment) = (grid.text(HOST, &digits), grid.text(ENVIRONMENT, &digits));
+        let has_step = |environment: &str| {
+            self.inner.scope.step_hosts.get(environment).is_some_and(|hosts| hosts.contains(host))
+        };
         own == host
             || grid.step_hosts.contains(host)
-            || grid.services.iter().any(|service| service.host.name(&own, &digits) == host)
+            || has_step(&environment)
+            || grid.services.iter().any(|service| {
+                service.host.name(&own, &digits) == host
+                    || has_step(service.environment.name(&environment, &digits))
+            })
     }
 
     /// Every host that is busy in some trial.
@@ -164,6 +175,8 @@ impl Plan {
             hosts.extend(grid.step_hosts.iter().cloned());
             hosts.extend(grid.services.iter().flat_map(|service| service.host.names()).map(str::to_owned));
         }
+        let of_environment = |name: &String| self.inner.scope.step_hosts.get(name);
+        hosts.extend(self.environments().iter().filter_map(of_environment).flatten().cloned());
         hosts
     }
 
@@ -201,19 +214,7 @@ impl Plan {
 
     /// The values that some cell has in a slot that is never derived.
     fn used(&self, slot: usize) -> BTreeSet<String> {
-        let mut values = BTreeSet::new();
-        for grid in &self.inner.grids {
-            let subspace = Subspace::new(grid, &grid.axes_of([&grid.slots[slot].name]));
-            let used = grid.used(&subspace);
-            let mut odometer = grid::Odometer::new(subspace.lengths.clone());
-            for index in 0..subspace.length {
-                if used.as_ref().is_none_or(|used| used.has(index)) {
-                    values.insert(grid.text(slot, &odometer.digits).into_owned());
-                }
-                odometer.advance();
-            }
-        }
-        values
+        self.inner.grids.iter().flat_map(|grid| grid.used_values(slot)).collect()
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use minijinja::{Environment, Value};
 
+use super::environment::{StepHosts, step_hosts};
 use super::grid::{Grid, HOST, Odometer, Source, Subspace};
 use super::substitute::{Context, VARIABLES, host, told, typed, variables};
 use crate::diagnostic::{Problem, Span};
@@ -15,6 +16,7 @@ use crate::spec::{Spec, template};
 pub(super) struct Scope {
     hosts: BTreeMap<String, Value>,
     variables: Value,
+    pub step_hosts: StepHosts,
     pub templates: Environment<'static>,
 }
 
@@ -22,7 +24,7 @@ impl Scope {
     pub fn new(spec: &Spec) -> Self {
         let hosts = spec.hosts.iter().map(|(name, declared)| (name.value.clone(), host(name, declared)));
         let (hosts, variables) = (hosts.collect(), variables(spec));
-        Scope { hosts, variables, templates: template::environment() }
+        Scope { hosts, variables, step_hosts: step_hosts(spec), templates: template::environment() }
     }
 
     /// Calls `visit` with every combination of a subspace: its number, its digits, and its names.

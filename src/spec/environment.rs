@@ -1,23 +1,27 @@
 //! The `environments:` section: what surrounds a workload on its host.
 
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::located::{List, Located, Text};
+use super::schema;
 use super::step::Steps;
 
 /// What surrounds a workload on its host. Without a kind key it is native.
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
     /// Where the directories of the cells are made: the file system there is the one that is measured.
     ///
     /// Default: `/var/tmp`. Example: `workdir: /mnt/nfs`
+    #[schemars(with = "Option<schema::Folder>")]
     pub workdir: Option<Text>,
     /// Variables for everything that runs in it.
     ///
     /// Default: none. Example: `env: { LD_PRELOAD: /usr/lib/libjemalloc.so.2 }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schemars(extend("propertyNames" = schema::variables()))]
     pub env: IndexMap<Text, Text>,
     /// Steps that make it fit for use, once for each cell and service in it, before the workload's own `setup`.
     ///
@@ -39,10 +43,21 @@ pub struct Environment {
     pub container: Option<Located<Container>>,
 }
 
+impl Environment {
+    /// Every text that may hold a template.
+    pub fn texts(&self) -> impl Iterator<Item = Text> {
+        let own = self.workdir.iter().chain(self.env.values()).chain(&self.shell).cloned();
+        let steps = [&self.setup, &self.cleanup].into_iter().flat_map(|steps| steps.texts());
+        let container = self.container.iter().flat_map(|container| container.value.texts());
+        own.chain(container.cloned()).chain(steps)
+    }
+}
+
 /// A container: an image and what it may use. Limits are read back after start; one that is not enforced is
 /// an error.
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = schema::exactly_one(&["image", "build"])))]
 pub struct Container {
     /// An image that the engine has or can pull.
     ///
@@ -59,10 +74,12 @@ pub struct Container {
     /// How many CPUs it may use.
     ///
     /// Default: no limit. Example: `cpus: 0.5`
+    #[schemars(with = "Option<schema::Cpus>")]
     pub cpus: Option<Text>,
     /// How much memory it may use, with a unit that says whether it is binary: `512MiB`, `1GB`.
     ///
     /// Default: no limit. Example: `memory: 512MiB`
+    #[schemars(with = "Option<schema::Amount>")]
     pub memory: Option<Text>,
     /// `source:target[:ro]` of bind mounts and named volumes of the engine's machine.
     ///
@@ -77,6 +94,7 @@ pub struct Container {
     /// Whether it may do all that root of the machine may.
     ///
     /// Default: `false`. Example: `privileged: true`
+    #[schemars(with = "Option<schema::Flag>")]
     pub privileged: Option<Text>,
     /// User inside, `name` or `uid[:gid]`.
     ///
@@ -104,9 +122,22 @@ pub struct Container {
     pub fresh: Fresh,
 }
 
+impl Container {
+    /// Every text that may hold a template.
+    pub fn texts(&self) -> impl Iterator<Item = &Text> {
+        let Container { image, build, network, cpus, memory, privileged, user, platform, .. } = self;
+        let lists: [&List; 3] = [&self.volumes, &self.ports, &self.entrypoint];
+        [image, build, network, cpus, memory, privileged, user, platform]
+            .into_iter()
+            .flatten()
+            .chain(lists.into_iter().flat_map(|list| &list.values))
+    }
+}
+
 /// How long one container lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum Fresh {
     /// A new container for each trial; `setup` and `cleanup` run in each.
     Trial,
@@ -118,15 +149,16 @@ pub enum Fresh {
 }
 
 /// When an image is pulled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum Pull {
     /// When the engine does not have it.
     #[default]
     Missing,
     /// Once a run on each engine.
     Always,
-    /// Never: the engine must have it.
+    /// Not at all: the engine must have it.
     Never,
 }
 

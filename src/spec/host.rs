@@ -1,14 +1,17 @@
 //! The `hosts:` section: what can execute something, and how it is reached.
 
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::located::{Located, Text};
+use super::schema;
 use super::string_or_map::string_or_map;
 
 /// Something that can execute commands: exactly one of the kind keys, and what holds for every kind.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = schema::exactly_one(&["local", "ssh"])))]
 pub struct Host {
     /// Kind: the machine that runs `runner`.
     ///
@@ -71,13 +74,14 @@ impl Host {
 }
 
 /// The machine that runs `runner`; it needs no settings.
-#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Local {}
 
 /// How root commands (`drop_caches`, `sudo: true`) are run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum Sudo {
     /// Never.
     None,
@@ -87,7 +91,7 @@ pub enum Sudo {
 }
 
 /// A machine reached by SSH: `user@address:port`, an alias of `~/.ssh/config`, or the fields.
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SshFields {
     /// Host name, IP address or alias.

@@ -1,13 +1,15 @@
 //! The `metrics:` key of a workload: which tool printed the output, and what else is read out of it.
 
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::located::{List, Located, Text};
+use super::schema;
 use crate::units::Better;
 
 /// Which metrics a workload has, besides `elapsed`.
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
     /// A known tool, whose standard metrics are read.
@@ -34,7 +36,7 @@ impl Metrics {
 }
 
 /// A metric read by a rule of the file's own.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Extract {
     /// A regular expression that matches once; the group named `value`, else the first group, else the
@@ -45,6 +47,7 @@ pub struct Extract {
     /// The output it is read from: `stdout`, `stderr`, `services.NAME.stdout` or `services.NAME.stderr`.
     ///
     /// Default: `stdout`. Example: `from: stderr`
+    #[schemars(with = "Option<schema::Stream>")]
     pub from: Option<Text>,
     /// The unit of the number: `bit/s`, `byte/s`, `s`, `ms`, `MB/s`, … or any text.
     ///

@@ -13,6 +13,7 @@ pub mod metric;
 mod narrow;
 mod parse;
 pub mod range;
+mod schema;
 mod serialize;
 pub mod service;
 mod set;
@@ -27,6 +28,7 @@ pub mod workload;
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use check::check;
@@ -34,6 +36,7 @@ pub use environment::Environment;
 pub use host::Host;
 pub use located::{List, Located, Text};
 pub use merge::{Fragment, Reader};
+pub use schema::schema;
 pub use serialize::settings;
 pub use time::TimeSpan;
 pub use workload::Workload;
@@ -42,7 +45,7 @@ pub use workload::Workload;
 pub const FILE_LIMIT: usize = 1 << 20;
 
 /// A whole experiment. Only `workloads` has no default.
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The report's title.
@@ -58,16 +61,19 @@ pub struct Spec {
     ///
     /// Default: this machine, named `localhost`. Example: `hosts: { board: { ssh: pi@192.0.2.11 } }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schemars(extend("propertyNames" = schema::names()))]
     pub hosts: IndexMap<Text, Host>,
     /// What can surround a workload, by name.
     ///
     /// Default: `native` alone. Example: `environments: { native: {}, docker: { container: { image: debian } } }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schemars(extend("propertyNames" = schema::names()))]
     pub environments: IndexMap<Text, Environment>,
     /// What can be measured, by name.
     ///
-    /// Example: `workloads: { nap: { run: sleep 0.1 } }`
+    /// Default: none, and an experiment needs one. Example: `workloads: { nap: { run: sleep 0.1 } }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schemars(extend("propertyNames" = schema::names()))]
     pub workloads: IndexMap<Text, Workload>,
     /// What is measured: a list of blocks.
     ///
@@ -77,6 +83,7 @@ pub struct Spec {
     /// Measured trials of each cell.
     ///
     /// Default: `10`. Example: `repetitions: 5`
+    #[schemars(range(min = 1))]
     pub repetitions: Option<Located<u32>>,
     /// Warm-up trials of each cell, kept and marked, left out of estimates.
     ///
@@ -130,8 +137,9 @@ impl Spec {
 }
 
 /// The order of the trials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum Order {
     /// Repetition 1 of every cell in random order, then repetition 2 of every cell in another, …
     #[default]
@@ -154,7 +162,7 @@ impl Order {
 }
 
 /// How the results are shown.
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
     /// What the other cells are compared with: axis to value.

@@ -160,7 +160,9 @@ impl Spec {
         block.zip.retain(|group| !group.0.is_empty());
         block.exclude.retain(|exclude| match &exclude.value {
             Exclude::Values(axes) => axes.names().all(|name| is_known(name)),
-            Exclude::Expression(text) => template::names(text).iter().all(|name| is_known(name)),
+            Exclude::Expression(text) => {
+                template::names(text).iter().all(|name| name == "env" || is_known(name))
+            }
         });
         is_left
     }

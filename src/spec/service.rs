@@ -1,14 +1,16 @@
 //! `services`: processes that a workload needs beside it. Read [`Service`] first.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::located::{Located, Text};
 use super::metric::Metrics;
+use super::schema;
 use super::time::TimeSpan;
 use super::workload::Command;
 
 /// A process beside the workload, started before `prepare` and always stopped.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
     /// The host it runs on.
@@ -39,12 +41,14 @@ pub struct Service {
 }
 
 /// The sign that a service may be used: one of `port`, `log`, `command`, or `delay` alone.
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = schema::ready()))]
 pub struct Ready {
     /// Something listens on this TCP port of the service's machine. No connection is made.
     ///
     /// Example: `port: "{{ port }}"`
+    #[schemars(with = "Option<schema::Port>")]
     pub port: Option<Text>,
     /// A line of its output matches this regular expression.
     ///
@@ -65,7 +69,7 @@ pub struct Ready {
 }
 
 /// How a service is ended.
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopRule {
     /// The first signal that its processes get; KILL comes after `grace`.
@@ -79,8 +83,9 @@ pub struct StopRule {
 }
 
 /// A signal that ends a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
+#[schemars(inline)]
 pub enum Signal {
     /// The polite one.
     #[default]

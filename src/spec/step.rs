@@ -1,8 +1,10 @@
 //! Steps: what is done around the measured command. Read [`Step`] first.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::located::{Located, Text};
+use super::schema;
 use super::string_or_map::string_or_map;
 use super::time::TimeSpan;
 use crate::diagnostic::Span;
@@ -41,9 +43,13 @@ pub struct RunStep {
 }
 
 /// A step that is more than a command line.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct StepFields {
+#[schemars(extend(
+    "oneOf" = schema::exactly_one(&["run", "sleep", "upload", "drop_caches"]),
+    "dependentRequired" = schema::only_with_run(&["on", "sudo", "timeout"])
+))]
+pub(super) struct StepFields {
     /// A line for the shell.
     ///
     /// Example: `{ run: sync, on: host }`
@@ -75,9 +81,9 @@ struct StepFields {
 }
 
 /// Settings of `drop_caches`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct DropCachesFields {
+pub(super) struct DropCachesFields {
     /// Whether a machine where the page cache can't be dropped gives a warning instead of a failure.
     ///
     /// Default: `false`. Example: `{ optional: true }`
@@ -122,6 +128,25 @@ impl Steps {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// Every text that may hold a template.
+    pub fn texts(&self) -> impl Iterator<Item = Text> {
+        self.0.iter().flat_map(|step| match &step.value {
+            Step::Run(run) => vec![run.command.clone()],
+            Step::Upload(upload) => std::iter::once(&upload.from).chain(&upload.to).cloned().collect(),
+            Step::DropCaches { .. } | Step::Sleep(_) => Vec::new(),
+        })
+    }
+
+    /// The hosts that a step names with `on`.
+    pub fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|step| match &step.value {
+            Step::Run(RunStep { on: Some(on), .. }) if !["host", "environment"].contains(&on.as_str()) => {
+                Some(on.as_str())
+            }
+            _ => None,
+        })
+    }
 }
 
 impl<'de> Deserialize<'de> for Steps {
@@ -148,16 +173,16 @@ pub struct Upload {
 }
 
 /// The fields of `files` entries and `upload`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct UploadFields {
+pub(super) struct UploadFields {
     /// A file or folder, relative to this file.
     ///
-    /// Example: `from: scripts/load.sh`
+    /// Example: `{ from: data, to: input }`
     from: Text,
     /// What it is called in the directory of the cell.
     ///
-    /// Default: its own name. Example: `to: bin/load.sh`
+    /// Default: its own name. Example: `{ from: load.sh, to: bin/load.sh }`
     to: Option<Text>,
 }
 

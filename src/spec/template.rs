@@ -33,13 +33,31 @@ pub fn is_template(text: &str) -> bool {
     text.contains("{{") || text.contains("{%") || text.contains("{#")
 }
 
-/// The names that the bare expression `text` uses, without what follows a dot; none if it is no expression.
-pub(super) fn names(text: &str) -> BTreeSet<String> {
+/// The dotted names that the template `text` uses; none if it is no template.
+pub fn names_in(text: &str) -> BTreeSet<String> {
+    let environment = environment();
+    let template = environment.template_from_str(text).ok().filter(|_| is_template(text));
+    template.map(|template| template.undeclared_variables(true).into_iter().collect()).unwrap_or_default()
+}
+
+/// The dotted names that the bare expression `text` uses; none if it is no expression.
+pub fn names_in_expression(text: &str) -> BTreeSet<String> {
     let environment = environment();
     let expression = environment.compile_expression(text);
     expression
-        .map(|expression| expression.undeclared_variables(false).into_iter().collect())
+        .map(|expression| expression.undeclared_variables(true).into_iter().collect())
         .unwrap_or_default()
+}
+
+/// The same without what follows a dot.
+pub(super) fn names(text: &str) -> BTreeSet<String> {
+    let first = |name: String| name.split('.').next().map(str::to_owned);
+    names_in_expression(text).into_iter().filter_map(first).collect()
+}
+
+/// Those of `names` that are variables of the environment, without what they begin with.
+pub fn variables(names: BTreeSet<String>) -> impl Iterator<Item = String> {
+    names.into_iter().filter_map(|name| name.strip_prefix(VARIABLE).map(str::to_owned))
 }
 
 /// The dotted names that exist where a template stands, `services.server.port` for one.
@@ -125,27 +143,6 @@ impl Names {
                 })
         })
     }
-}
-
-/// The variables of the environment that `text` names in braces.
-pub fn variables(text: &str) -> BTreeSet<String> {
-    match is_template(text) {
-        true => {
-            environment().template_from_str(text).map(|template| named(template.undeclared_variables(true)))
-        }
-        false => Ok(BTreeSet::new()),
-    }
-    .unwrap_or_default()
-}
-
-/// The variables of the environment that the bare expression `text` names.
-pub fn variables_of_expression(text: &str) -> BTreeSet<String> {
-    let compiled = environment().compile_expression(text).map(|compiled| compiled.undeclared_variables(true));
-    compiled.map(named).unwrap_or_default()
-}
-
-fn named(used: impl IntoIterator<Item = String>) -> BTreeSet<String> {
-    used.into_iter().filter_map(|name| name.strip_prefix(VARIABLE).map(str::to_owned)).collect()
 }
 
 /// minijinja looks for a filter only when it runs it; by then machines are at work.

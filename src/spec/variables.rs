@@ -17,7 +17,7 @@ impl Spec {
             named.entry(name).or_insert_with_key(|name| place(name, sources));
         };
         let value = serde_json::to_value(self).unwrap_or_default();
-        each_text(&value, &mut |text| template::variables(text).into_iter().for_each(&mut add));
+        each_text(&value, &mut |text| template::variables(template::names_in(text)).for_each(&mut add));
         let excludes = self.matrix.iter().flat_map(|block| &block.exclude);
         let excludes = excludes.filter_map(|exclude| match &exclude.value {
             Exclude::Expression(text) => Some(text.as_str()),
@@ -26,7 +26,7 @@ impl Spec {
         let expects =
             self.workloads.values().filter_map(|workload| workload.expect.as_ref()?.when.as_deref());
         for text in excludes.chain(expects.map(String::as_str)) {
-            template::variables_of_expression(text).into_iter().for_each(&mut add);
+            template::variables(template::names_in_expression(text)).for_each(&mut add);
         }
         named
     }

@@ -1,41 +1,47 @@
 //! The `workloads:` section: what is measured, what it needs beside it, and how its output is read.
 
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::expect::Expect;
 use super::located::{List, Located, Text};
 use super::metric::Metrics;
+use super::schema;
 use super::service::Service;
-use super::step::{RunStep, Step, Steps, Upload};
+use super::step::{Steps, Upload};
 use super::time::TimeSpan;
 
 /// One workload. `setup` and `cleanup` run once a cell, `prepare` and `conclude` around each trial. All
 /// commands of a cell run in one fresh directory, which is removed at the end.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
     /// The axes of this workload beside host and environment, with their default values. A default may be
     /// made of other names: `"{{ size * 2 }}"`.
     ///
-    /// Default: none. Example: `parameters: { size: 64MiB }`
+    /// Default: none. Example: `parameters: { size: 64MiB, threads: 4 }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schemars(extend("propertyNames" = schema::identifiers()))]
     pub parameters: IndexMap<Text, Text>,
     /// Processes that run beside it while it is measured, by name.
     ///
     /// Default: none. Example: `services: { server: { run: "serve {{ port }}", ready: { port: "{{ port }}" } } }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schemars(extend("propertyNames" = schema::identifiers()))]
     pub services: IndexMap<Text, Service>,
     /// Variables for all its commands; they win over those of the environment.
     ///
     /// Default: none. Example: `env: { OMP_NUM_THREADS: "{{ threads }}" }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schemars(extend("propertyNames" = schema::variables()))]
     pub env: IndexMap<Text, Text>,
     /// Files and folders that are copied into the directory of the cell before `setup`: paths relative to
     /// this file, or `{ from, to }`.
     ///
     /// Default: none. Example: `files: [scripts/load.sh, { from: data, to: input }]`
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "super::step::uploads")]
+    #[schemars(with = "schema::Files")]
     pub files: Vec<Upload>,
     /// Steps before the first trial of a cell.
     ///
@@ -74,7 +80,7 @@ pub struct Workload {
     pub metrics: Metrics,
     /// What must hold for a trial to count.
     ///
-    /// Default: exit code 0, and every metric found. Example: `expect: { exit: [0, 1], not: "(?i)warning" }`
+    /// Default: exit code 0, and an output that is understood. Example: `expect: { exit: [0, 1], not: "(?i)warning" }`
     pub expect: Option<Located<Expect>>,
     /// The longest time the measured command may take.
     ///
@@ -83,6 +89,7 @@ pub struct Workload {
     /// Measured trials of each of its cells.
     ///
     /// Default: the experiment's `repetitions`. Example: `repetitions: 5`
+    #[schemars(range(min = 1))]
     pub repetitions: Option<Located<u32>>,
     /// Warm-up trials of each of its cells, kept and marked, left out of estimates.
     ///
@@ -99,18 +106,6 @@ impl Workload {
     /// The hosts that a step names with `on`.
     pub fn step_hosts(&self) -> impl Iterator<Item = &str> {
         self.steps().into_iter().flat_map(Steps::hosts)
-    }
-}
-
-impl Steps {
-    /// The hosts that a step names with `on`.
-    pub fn hosts(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|step| match &step.value {
-            Step::Run(RunStep { on: Some(on), .. }) if !["host", "environment"].contains(&on.as_str()) => {
-                Some(on.as_str())
-            }
-            _ => None,
-        })
     }
 }
 

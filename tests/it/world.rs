@@ -24,6 +24,12 @@ pub fn plan(yaml: &str) -> Result<(Spec, Sources, Plan), Problems> {
     let found = runner::metrics::check(&spec, &sources);
     let spec = spec::check(spec, &sources, found)?;
     let plan = Plan::new(&spec, &sources)?;
+    for planned in [yaml, &spec.to_yaml()] {
+        let mut found = crate::schema::mistakes(planned);
+        // A key with nothing behind it reads as if it were not there; in an editor it is not finished.
+        found.retain(|mistake| !mistake.contains("null is not of type"));
+        assert!(found.is_empty(), "the schema refuses {found:#?} in\n{planned}");
+    }
     Ok((spec, sources, plan))
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::environment::{self as settings, Container};
 use super::super::template::{Names, is_template};
-use super::super::{Environment, List, Spec, Text};
+use super::super::{Environment, Spec, Text};
 use super::{steps, variable_names};
 use crate::diagnostic::{Problem, Sources};
 
@@ -67,16 +67,4 @@ fn check_container(
     value(&container.cpus, |text| settings::cpus(text).map(drop));
     value(&container.memory, |text| settings::memory(text).map(drop));
     value(&container.privileged, |text| settings::flag(text).map(drop));
-}
-
-impl Container {
-    /// Every text that may hold a template.
-    fn texts(&self) -> impl Iterator<Item = &Text> {
-        let Container { image, build, network, cpus, memory, privileged, user, platform, .. } = self;
-        let lists: [&List; 3] = [&self.volumes, &self.ports, &self.entrypoint];
-        [image, build, network, cpus, memory, privileged, user, platform]
-            .into_iter()
-            .flatten()
-            .chain(lists.into_iter().flat_map(|list| &list.values))
-    }
 }

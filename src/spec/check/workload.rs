@@ -2,7 +2,7 @@
 
 use super::super::expect::exit_code;
 use super::super::service::{Ready, Service};
-use super::super::template::{Names, is_template, variables};
+use super::super::template::{Names, is_template, names_in, variables};
 use super::super::workload::Command;
 use super::super::{Spec, Text, Workload};
 use super::{is_identifier, must_exist, steps, variable_names};
@@ -47,7 +47,7 @@ pub(super) fn check(
         }
     }
     for (parameter, default) in &workload.parameters {
-        if let Some(variable) = variables(default).first() {
+        if let Some(variable) = variables(names_in(default)).next() {
             problems.push(
                 Problem::at(default.span, format!("parameter `{}` would show a secret", parameter.value))
                     .label("the value of a parameter is part of names and tables")
