@@ -41,10 +41,10 @@ fn main() {
 fn compare() {
     let folder = tempfile::tempdir().unwrap();
     println!(
-        "{:>9} {:>9} {:>6}   {:>9} {:>6}   {:>6}",
+        "{:>9} {:>9} {:>6}   {:>9} {:>6}   {:>6}   exclude",
         "points", "plan ms", "MiB", "floor ms", "MiB", "ratio"
     );
-    for (axes, times) in SIZES {
+    for (axes, exclude, times) in CASES {
         let file = folder.path().join("x.yaml");
         fs::write(&file, yaml(axes, exclude)).unwrap();
         let (plan, plan_memory) = median(times, &["lines".to_owned(), file.display().to_string()]);
