@@ -2,6 +2,7 @@
 //! parameters. Read [`Scope::each`].
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use minijinja::{Environment, Value};
 
@@ -35,9 +36,9 @@ impl Scope {
         &self,
         grid: &Grid,
         subspace: &Subspace,
-        mut visit: impl FnMut(usize, &[usize], &Context) -> Result<(), Problem>,
+        mut visit: impl FnMut(usize, &[usize], &Arc<Context>) -> Result<(), Problem>,
     ) -> Result<(), Problem> {
-        let mut context = self.empty(grid);
+        let mut context = Arc::new(self.empty(grid));
         let mut odometer = Odometer::new(subspace.lengths.clone());
         let mut changed = 0;
         for index in 0..subspace.length {
@@ -52,8 +53,8 @@ impl Scope {
     ///
     /// # Errors
     /// A derived parameter that can't be rendered there.
-    pub fn at(&self, grid: &Grid, digits: &[usize]) -> Result<Context, Problem> {
-        let mut context = self.empty(grid);
+    pub fn at(&self, grid: &Grid, digits: &[usize]) -> Result<Arc<Context>, Problem> {
+        let mut context = Arc::new(self.empty(grid));
         self.fill(grid, digits, 0, &mut context)?;
         Ok(context)
     }
@@ -79,7 +80,7 @@ impl Scope {
         grid: &Grid,
         digits: &[usize],
         changed: usize,
-        context: &mut Context,
+        context: &mut Arc<Context>,
     ) -> Result<(), Problem> {
         for (number, slot) in grid.slots.iter().enumerate() {
             let Source::Axis(axis, values) = &slot.source else { continue };
@@ -91,7 +92,7 @@ impl Scope {
                 HOST => self.hosts.get(&*text).cloned().unwrap_or_default(),
                 _ => typed(&text),
             };
-            context.set(number, value);
+            Arc::make_mut(context).set(number, value);
         }
         for (number, slot) in grid.slots.iter().enumerate() {
             let Source::Derived(name, axes) = &slot.source else { continue };
@@ -103,7 +104,7 @@ impl Scope {
                 .get_template(name)
                 .and_then(|template| template.render(context.as_value()))
                 .map_err(|error| failed(grid, [slot.name.as_str()], digits, slot.span, told(error)))?;
-            context.set(number, typed(&text));
+            Arc::make_mut(context).set(number, typed(&text));
         }
         Ok(())
     }

@@ -67,9 +67,9 @@ impl Context {
         self.0.get(number).map(|(_, value)| value.clone()).unwrap_or_default()
     }
 
-    /// These names as what minijinja evaluates in.
-    pub(super) fn as_value(&self) -> Value {
-        Value::from_object(self.clone())
+    /// These names as what minijinja evaluates in; they are shared, not copied.
+    pub(super) fn as_value(self: &Arc<Self>) -> Value {
+        Value::from_dyn_object(self.clone())
     }
 
     /// `text` with every `{{ … }}` replaced.
@@ -80,7 +80,7 @@ impl Context {
         if !template::is_template(text) {
             return Ok(text.to_owned());
         }
-        template::environment().render_str(text, self.as_value()).map_err(told)
+        template::environment().render_str(text, Value::from_object(self.clone())).map_err(told)
     }
 
     /// Whether the bare expression `text` holds.
