@@ -1,6 +1,6 @@
 //! What a plan costs: the cells of a generated experiment as JSON lines, against a floor in the same run:
-//! nested loops that print the same lines, with a 64-bit hash in place of the digest. Both run as children
-//! (this program again) that write to /dev/null. Time is the median of wall times from start to exit; memory
+//! nested loops that print the same lines, with a 64-bit hash in place of the digest. Both run as children,
+//! `runner plan FILE --format json` and this program again, and write to /dev/null. Time is the median of wall times from start to exit; memory
 //! is `VmHWM` of /proc/PID/status, the largest resident size so far, read every half millisecond until the
 //! child is gone. Ratios are what counts; absolute times belong to one machine.
 
@@ -14,25 +14,24 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use runner::plan::Plan;
-use runner::spec::{self, Fragment, Reader};
-
 /// Excludes that name two axes, and all three.
 const TWO: &str = "a % 10 == 9 and c == 3";
 const THREE: &str = "a % 10 == 9 and c == 3 and b != 'b1'";
+/// One that can't be split into conditions: every point is looked at.
+const WHOLE: &str = "(a + c) % 10 == 9 and (b == 'b1' or a == c)";
 /// The three axes of each size, its exclude, and how often it is measured.
-const CASES: [([usize; 3], &str, usize); 5] = [
+const CASES: [([usize; 3], &str, usize); 6] = [
     ([10, 10, 10], TWO, 21),
     ([40, 50, 50], TWO, 11),
     ([100, 100, 100], TWO, 5),
     ([40, 50, 50], THREE, 5),
-    ([100, 100, 100], THREE, 3),
+    ([100, 100, 100], THREE, 5),
+    ([100, 100, 100], WHOLE, 3),
 ];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["lines", file] => lines(Path::new(file)),
         ["floor", axes @ ..] => floor(axes),
         _ => compare(),
     }
@@ -47,9 +46,11 @@ fn compare() {
     for (axes, exclude, times) in CASES {
         let file = folder.path().join("x.yaml");
         fs::write(&file, yaml(axes, exclude)).unwrap();
-        let (plan, plan_memory) = median(times, &["lines".to_owned(), file.display().to_string()]);
+        let plan = ["plan", &file.display().to_string(), "--format", "json"].map(str::to_owned);
+        let (plan, plan_memory) = median(times, Path::new(env!("CARGO_BIN_EXE_runner")), &plan);
         let axes = axes.map(|length| length.to_string());
-        let (least, least_memory) = median(times, &[&["floor".to_owned()], axes.as_slice()].concat());
+        let own = std::env::current_exe().unwrap();
+        let (least, least_memory) = median(times, &own, &[&["floor".to_owned()], axes.as_slice()].concat());
         let points: usize = axes.iter().map(|length| length.parse::<usize>().unwrap()).product();
         println!(
             "{points:>9} {plan:>9.1} {plan_memory:>6.1}   {least:>9.1} {least_memory:>6.1}   {:>6.2}   {exclude}",
@@ -72,17 +73,16 @@ fn yaml([a, b, c]: [usize; 3], exclude: &str) -> String {
     )
 }
 
-/// Milliseconds and MiB of this program with other arguments.
-fn median(times: usize, arguments: &[String]) -> (f64, f64) {
-    let mut found: Vec<(f64, f64)> = (0..times).map(|_| child(arguments)).collect();
+/// Milliseconds and MiB of a program.
+fn median(times: usize, program: &Path, arguments: &[String]) -> (f64, f64) {
+    let mut found: Vec<(f64, f64)> = (0..times).map(|_| child(program, arguments)).collect();
     found.sort_by(|one, other| one.0.total_cmp(&other.0));
     (found[times / 2].0, found.iter().map(|(_, memory)| *memory).fold(0.0, f64::max))
 }
 
-fn child(arguments: &[String]) -> (f64, f64) {
+fn child(program: &Path, arguments: &[String]) -> (f64, f64) {
     let start = Instant::now();
-    let mut child =
-        Command::new(std::env::current_exe().unwrap()).args(arguments).stdout(Stdio::null()).spawn().unwrap();
+    let mut child = Command::new(program).args(arguments).stdout(Stdio::null()).spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
     let watch = std::thread::spawn(move || {
         let mut most = 0.0;
@@ -104,17 +104,6 @@ fn largest_resident(status: &str) -> Option<f64> {
     line.trim().trim_end_matches(" kB").parse().ok()
 }
 
-/// From the file to the lines, as the program does it.
-fn lines(file: &Path) {
-    let read = |path: &Path| fs::read_to_string(path).map_err(|error| error.to_string());
-    let (spec, sources) = Reader::new(&read).read(&[(Fragment::Experiment, file)]).unwrap();
-    let spec = spec::check(spec, &sources, Vec::new()).unwrap();
-    let plan = Plan::new(&spec, &sources).unwrap();
-    let mut out = BufWriter::with_capacity(1 << 16, stdout().lock());
-    plan.write_lines(&mut out).unwrap();
-    out.flush().unwrap();
-}
-
 fn floor(axes: &[&str]) {
     let [a, b, c]: [usize; 3] = std::array::from_fn(|axis| axes[axis].parse().unwrap());
     let mut out = BufWriter::with_capacity(1 << 16, stdout().lock());
@@ -131,7 +120,7 @@ fn floor(axes: &[&str]) {
                 writeln!(
                     out,
                     "\",\"id\":\"{:016x}\",\"workload\":\"w\",\"host\":\"localhost\",\"environment\":\"native\",\
-                     \"parameters\":{{\"a\":\"{i}\",\"b\":\"b{j}\",\"c\":\"{k}\"}},\"repetitions\":10}}",
+                     \"parameters\":{{\"a\":\"{i}\",\"b\":\"b{j}\",\"c\":\"{k}\"}},\"repetitions\":10,\"warmup\":0}}",
                     hash.finish()
                 )
                 .unwrap();

@@ -2,10 +2,11 @@
 //! for each combination of their values, and a point is out when the bit of its combination is set.
 
 use super::bits::Bits;
+use super::conditions;
 use super::grid::{Grid, Odometer, Subspace};
 use super::lookup::Lookup;
 use super::scope::{Scope, failed};
-use super::substitute::told;
+use super::substitute::{VARIABLES, told};
 use crate::diagnostic::{Problem, Span};
 use crate::spec::Located;
 use crate::spec::matrix::{Axes, Exclude};
@@ -61,10 +62,13 @@ fn of_expression(grid: &Grid, scope: &Scope, text: &str, span: Span) -> Result<O
         .compile_expression_owned(text.to_owned())
         .map_err(|error| Problem::at(span, told(error)))?;
     let names = expression.undeclared_variables(false);
-    if names.iter().any(|name| name != "workload" && grid.slot(name).is_none()) {
+    if names.iter().any(|name| !["workload", VARIABLES].contains(&&**name) && grid.slot(name).is_none()) {
         return Ok(None);
     }
     let subspace = Subspace::new(grid, &grid.axes_of(&names));
+    if let Some(parts) = of_parts(grid, scope, text, span) {
+        return Ok(Some(joined(subspace, &parts)));
+    }
     let mut hits = Bits::none(subspace.length);
     scope.each(grid, &subspace, |index, digits, context| {
         let problem = |reason| failed(grid, &names, digits, span, reason);
@@ -78,6 +82,31 @@ fn of_expression(grid: &Grid, scope: &Scope, text: &str, span: Span) -> Result<O
         Ok(())
     })?;
     Ok(Some(Mask { subspace, hits }))
+}
+
+/// The masks of an expression's parts: of one inner list all must hit, and of the outer list one. Each part
+/// is evaluated over its own few axes. `None` when there is one part, or when one can't be evaluated by itself:
+/// it may be guarded by another.
+fn of_parts(grid: &Grid, scope: &Scope, text: &str, span: Span) -> Option<Vec<Vec<Mask>>> {
+    let parts = conditions::parts(text);
+    if parts.iter().map(Vec::len).sum::<usize>() < 2 {
+        return None;
+    }
+    let mask = |part: &str| of_expression(grid, scope, part, span).ok().flatten();
+    parts.into_iter().map(|all| all.into_iter().map(mask).collect()).collect()
+}
+
+fn joined(subspace: Subspace, parts: &[Vec<Mask>]) -> Mask {
+    let mut hits = Bits::none(subspace.length);
+    let mut odometer = Odometer::new(subspace.lengths.clone());
+    for index in 0..subspace.length {
+        let has = |mask: &Mask| mask.hits.has(mask.subspace.index(&odometer.digits));
+        if parts.iter().any(|all| all.iter().all(has)) {
+            hits.insert(index);
+        }
+        odometer.advance();
+    }
+    Mask { subspace, hits }
 }
 
 /// Takes out of a grid what the masks cover.

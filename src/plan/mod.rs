@@ -3,6 +3,7 @@
 
 mod bits;
 mod cell;
+mod conditions;
 mod environment;
 pub mod explain;
 mod find;

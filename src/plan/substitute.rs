@@ -91,7 +91,7 @@ impl Context {
         let environment = template::environment();
         let value = environment
             .compile_expression(text)
-            .and_then(|expression| expression.eval(self.as_value()))
+            .and_then(|expression| expression.eval(Value::from_object(self.clone())))
             .map_err(told)?;
         match value.is_undefined() {
             true => Err(format!("`{text}` is undefined here")),
