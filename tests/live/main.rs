@@ -5,6 +5,7 @@
 
 mod containers;
 mod files;
+mod keys;
 mod lab;
 mod reach;
 mod runs;
