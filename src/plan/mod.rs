@@ -189,6 +189,11 @@ impl Plan {
         names
     }
 
+    /// Whether some cell has a service.
+    pub fn has_services(&self) -> bool {
+        self.inner.grids.iter().any(|grid| !grid.services.is_empty())
+    }
+
     /// The workloads that have a cell.
     pub fn workloads(&self) -> BTreeSet<String> {
         let grids = self.inner.grids.iter().filter(|grid| grid.cells > 0);

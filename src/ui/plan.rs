@@ -28,7 +28,7 @@ pub struct Facts<'a> {
 /// Prints a row a cell, and below them the whole in numbers.
 pub fn show_table(spec: &Spec, plan: &Plan, facts: &Facts<'_>) -> Result<(), Error> {
     let parameters = parameters(spec, plan);
-    let has_services = plan.cells().any(|cell| !cell.services.is_empty());
+    let has_services = plan.has_services();
     let mut header = vec!["workload", "host", "environment"];
     header.extend(&parameters);
     header.push("trials");

@@ -1,6 +1,8 @@
 //! Aligned columns for a terminal, without lines between them. Rows pass twice: once to be measured, once
 //! to be written, so that none has to be kept. Read [`Table`].
 
+use std::borrow::Cow;
+
 use unicode_width::UnicodeWidthStr;
 
 /// The widths of the columns.
@@ -37,12 +39,14 @@ impl Table {
 }
 
 /// `text` on one line: what would break it or steer the terminal is written as in a program.
-pub(super) fn printable(text: &str) -> String {
-    let escape = |c: char| match c.is_control() {
-        true => c.escape_default().to_string(),
-        false => c.to_string(),
-    };
-    text.chars().map(escape).collect()
+pub(super) fn printable(text: &str) -> Cow<'_, str> {
+    match text.contains(char::is_control) {
+        false => Cow::Borrowed(text),
+        true => text
+            .chars()
+            .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+            .collect(),
+    }
 }
 
 #[cfg(test)]
