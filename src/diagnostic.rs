@@ -145,6 +145,15 @@ pub struct Problems {
     pub problems: Vec<Problem>,
     /// The files.
     pub sources: Sources,
+    /// Whether they kept others from being looked for: names and values are checked once the form is right.
+    pub hides_others: bool,
+}
+
+impl Problems {
+    /// Mistakes that are all there are.
+    pub fn new(problems: Vec<Problem>, sources: Sources) -> Self {
+        Problems { problems, sources, hides_others: false }
+    }
 }
 
 /// "did you mean `x`?" for the nearest of `known`, or the list of them when none is near.

@@ -20,6 +20,8 @@ impl Secrets {
         let mut texts: Vec<String> = Vec::new();
         for value in values {
             texts.extend(value.lines().map(str::trim).filter(|line| line.len() >= 8).map(str::to_owned));
+            let json = Value::from(value.as_str()).to_string();
+            texts.push(json.trim_matches('"').to_owned());
             texts.extend([shell_words::quote(&value).into_owned(), value.trim().to_owned(), value]);
         }
         texts.retain(|text| !text.trim().is_empty() && text != "''");
@@ -42,9 +44,12 @@ impl Secrets {
 
     /// `text` without secrets.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.0.iter().fold(Cow::Borrowed(text), |text, secret| match text.contains(secret.as_str()) {
-            true => Cow::Owned(replace(&text, secret)),
-            false => text,
+        self.0.iter().fold(Cow::Borrowed(text), |text, secret| {
+            let text = match text.contains(secret.as_str()) {
+                true => Cow::Owned(replace(&text, secret)),
+                false => text,
+            };
+            without_beginning(text, secret)
         })
     }
 
@@ -67,21 +72,49 @@ impl Secrets {
         }
     }
 
-    /// The same for every text in a value, keys included.
-    pub fn hide_in(&self, value: Value) -> Value {
-        if self.0.is_empty() {
-            return value;
-        }
+    /// The same for the free text of a value: what stands under `keys`, at any depth. Names, numbers and words
+    /// that a program reads stay: no secret is in them.
+    pub fn hide_in(&self, value: Value, keys: &[&str]) -> Value {
         match value {
-            Value::String(text) => Value::String(self.hide(&text).into_owned()),
-            Value::Array(list) => list.into_iter().map(|value| self.hide_in(value)).collect(),
+            _ if self.0.is_empty() => value,
+            Value::Array(list) => list.into_iter().map(|value| self.hide_in(value, keys)).collect(),
             Value::Object(map) => map
                 .into_iter()
-                .map(|(key, value)| (self.hide(&key).into_owned(), self.hide_in(value)))
+                .map(|(key, value)| {
+                    let value = match keys.contains(&key.as_str()) {
+                        true => self.hide_all(value),
+                        false => self.hide_in(value, keys),
+                    };
+                    (key, value)
+                })
                 .collect(),
             other => other,
         }
     }
+
+    fn hide_all(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.hide(&text).into_owned()),
+            Value::Array(list) => list.into_iter().map(|value| self.hide_all(value)).collect(),
+            Value::Object(map) => map.into_iter().map(|(key, value)| (key, self.hide_all(value))).collect(),
+            other => other,
+        }
+    }
+}
+
+/// A text that was cut may end in the beginning of a secret.
+fn without_beginning<'a>(text: Cow<'a, str>, secret: &str) -> Cow<'a, str> {
+    let ends = secret.char_indices().map(|(end, _)| end).skip(SHORT).collect::<Vec<_>>();
+    let ellipsis = |beginning: &str| format!("{beginning}…");
+    for beginning in ends.into_iter().rev().map(|end| &secret[..end]) {
+        if let Some(rest) = text.strip_suffix(beginning) {
+            return Cow::Owned(format!("{rest}{STARS}"));
+        }
+        if text.contains('…') && text.contains(&ellipsis(beginning)) {
+            return Cow::Owned(text.replace(&ellipsis(beginning), &ellipsis(STARS)));
+        }
+    }
+    text
 }
 
 fn replace(text: &str, secret: &str) -> String {
@@ -122,7 +155,11 @@ mod tests {
             assert_eq!(secrets.hide(text), expected);
         }
         assert_eq!(&*secrets.hide_bytes(b"\xffhunter2\xfe"), b"\xff***\xfe");
-        assert_eq!(secrets.hide_in(json!({ "a": ["hunter2", 1] })), json!({ "a": ["***", 1] }));
+        let value = json!({ "reason": ["hunter2", 1], "hunter2": "hunter2", "x": { "reason": "hunter2" } });
+        let hidden = json!({ "reason": ["***", 1], "hunter2": "hunter2", "x": { "reason": "***" } });
+        assert_eq!(secrets.hide_in(value, &["reason"]), hidden);
+        assert_eq!(secrets.hide("cut at hunt"), "cut at ***");
+        assert_eq!(secrets.hide("cut at hunte… there"), "cut at ***… there");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct Changes {
     /// Only the cells for which this holds: "host.name == 'pi5' and size > 64".
     #[arg(long = "where", value_name = "EXPR")]
     pub condition: Option<String>,
-    /// Only these values of an axis; may be given again for another.
+    /// These values of an axis, instead of those of the file; may be given again for another axis.
     #[arg(long = "axis", value_name = "NAME=A,B")]
     pub axes: Vec<AxisOption>,
     /// Another value in the file, as in workloads.write.timeout=90s; may be given again.

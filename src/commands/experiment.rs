@@ -44,9 +44,10 @@ pub(super) fn read(file: &Path, changes: &Changes) -> Result<Experiment, Problem
         spec.set_repetitions(repetitions);
     }
     spec.seed = changes.seed.map(Located::unwritten).or(spec.seed);
-    let (secrets, mut found) = variables::read(&mut spec, &sources);
+    let mut found = narrow(&mut spec, changes);
+    let (secrets, missing) = variables::read(&mut spec, &sources);
+    found.extend(missing);
     found.extend(metrics::check(&spec, &sources));
-    found.extend(narrow(&mut spec, changes));
     let mut spec = spec::check(spec, &sources, found)?;
     let is_seed_drawn = spec.seed.is_none();
     spec.seed.get_or_insert_with(|| Located::unwritten(random() % 1_000_000));
@@ -60,7 +61,7 @@ pub(super) fn read(file: &Path, changes: &Changes) -> Result<Experiment, Problem
     leave_out_unused(&mut spec, &plan);
     let missing = local_files::missing(&spec, &sources, &plan);
     if !missing.is_empty() {
-        return Err(Problems { problems: missing, sources });
+        return Err(Problems::new(missing, sources));
     }
     let kept = Spec { title, hosts, ..spec.clone() };
     let yaml = kept.to_yaml();
@@ -78,7 +79,11 @@ fn reader(changes: &Changes) -> Reader<'static> {
 /// Leaves in the matrix only what `--axis` and `--where` ask for.
 fn narrow(spec: &mut Spec, changes: &Changes) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for AxisOption { name, values } in &changes.axes {
+    for (number, AxisOption { name, values }) in changes.axes.iter().enumerate() {
+        if changes.axes[..number].iter().any(|other| other.name == *name) {
+            let problem = Problem::of_file(format!("`--axis {name}=` is given twice"));
+            problems.push(problem.help(format!("write the values in one: `--axis {name}=A,B`")));
+        }
         problems.extend(spec.replace_axis(name, values).err());
     }
     if let Some(condition) = &changes.condition {

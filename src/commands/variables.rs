@@ -17,7 +17,14 @@ pub(super) fn read(spec: &mut Spec, sources: &Sources) -> (Secrets, Vec<Problem>
     let mut values = BTreeMap::new();
     for (name, span) in spec.named_variables(sources) {
         match std::env::var(&name) {
-            Ok(value) => drop(values.insert(name, value)),
+            Ok(value) => match unfit(spec, &value) {
+                Some(why) => problems.push(
+                    Problem::at(span, format!("the value of `{name}` {why}"))
+                        .label("every value from the environment is hidden wherever it stands")
+                        .help("write it in the file, or give it with `--set`: it is no secret"),
+                ),
+                None => drop(values.insert(name, value)),
+            },
             Err(error) => {
                 let why = match error {
                     std::env::VarError::NotPresent => "is not set",
@@ -37,6 +44,19 @@ pub(super) fn read(spec: &mut Spec, sources: &Sources) -> (Secrets, Vec<Problem>
     }
     spec.variables = values;
     (secrets, problems)
+}
+
+/// Why `value` can't be hidden without hiding what a report needs.
+fn unfit(spec: &Spec, value: &str) -> Option<String> {
+    let names = spec.workloads.keys().chain(spec.hosts.keys()).chain(spec.environments.keys());
+    let blocks = spec.matrix.iter().flat_map(|block| &block.axes.0).flat_map(|(_, values)| values.written());
+    let parameters = spec.workloads.values().flat_map(|workload| workload.parameters.values());
+    if names.chain(blocks).chain(parameters).any(|name| name.value == value) {
+        return Some("is also a name or a value of the experiment".to_owned());
+    }
+    let is_number = value.chars().all(|letter| letter.is_ascii_digit());
+    let is_short = value.chars().count() < 2 || is_number && value.len() < 4;
+    (is_short && !value.is_empty()).then(|| "is too short to be hidden".to_owned())
 }
 
 /// Puts the variables into the title and the hosts, which are there before any cell. A checked spec has

@@ -139,5 +139,9 @@ pub(super) async fn start(
             return Err(TransportError { message: "the run was interrupted".into(), hint: None });
         }
     }
-    engine.start_container(&options).await.map(Some)
+    // One that is left half made carries the run's label, and goes with its other containers.
+    tokio::select! {
+        started = engine.start_container(&options) => started.map(Some),
+        () = stop.cancelled() => Err(TransportError { message: "the run was interrupted".into(), hint: None }),
+    }
 }

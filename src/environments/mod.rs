@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::hosts::Machine;
 use crate::spec::environment::{Environment, Fresh};
+use crate::spec::host::Sudo;
 use crate::transports::docker::Container;
 use crate::transports::{Transport, TransportError, job};
 
@@ -94,8 +95,14 @@ impl Place {
         match &self.container {
             Some(container) if !self.is_shared => container.engine().remove_container(&container.id).await,
             _ => {
-                let script =
-                    format!("{}\nrm -rf {}", job::sweep_place(&self.id, false), job::quote(&self.directory));
+                let directory = job::quote(&self.directory);
+                // A step with `sudo` may have left what only root can remove.
+                let by_root = match self.machine.sudo {
+                    Sudo::Passwordless => format!("sudo -n rm -rf {directory} 2>/dev/null || "),
+                    Sudo::None => String::new(),
+                };
+                let remove = format!("rm -rf {directory} 2>/dev/null || {by_root}rm -rf {directory}");
+                let script = format!("{}\n{remove}", job::sweep_place(&self.id, false));
                 job::query(&*self.transport, &script).await.map(drop)
             }
         }

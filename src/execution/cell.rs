@@ -8,9 +8,8 @@ use crate::environments::{Place, is_fresh_for_each_trial};
 use crate::event::{Event, Stage};
 use crate::plan::Cell;
 use crate::plan::substitute::Context;
-use crate::spec::step::Step;
 use crate::spec::{Text, Workload};
-use crate::transports::{TransportError, job};
+use crate::transports::TransportError;
 
 /// What is kept of a cell between its trials.
 pub(super) struct CellState {
@@ -18,6 +17,8 @@ pub(super) struct CellState {
     pub context: Context,
     /// The variables of the workload for all its commands.
     pub env: Vec<(String, String)>,
+    /// What `setup` left to be told of every trial.
+    pub warnings: Vec<String>,
     /// Whether each trial gets a new place.
     is_fresh: bool,
     /// Where its commands run, once it was made.
@@ -33,6 +34,7 @@ impl CellState {
         CellState {
             context: Context::of_cell(&run.spec, cell),
             env: Vec::new(),
+            warnings: Vec::new(),
             is_fresh: is_fresh_for_each_trial(&run.spec.environments[cell.environment.as_str()]),
             place: None,
             services: Vec::new(),
@@ -85,9 +87,7 @@ impl CellState {
         for service in std::mem::take(&mut self.services) {
             let death = place::death(&service.place, has_failed).await;
             match (service.is_fresh, death.is_some()) {
-                (_, true) => {
-                    tell(run, &cell.host, cell.name.as_str(), service.place.discard(&run.shared).await)
-                }
+                (_, true) => service.discard(run, cell, self).await,
                 (true, _) => service.leave(run, cell, self).await,
                 (false, _) => self.services.push(service),
             }
@@ -101,7 +101,7 @@ impl CellState {
             && let Some(place) = self.place.take()
         {
             match death {
-                Some(_) => tell(run, &cell.host, cell.name.as_str(), place.discard(&run.shared).await),
+                Some(_) => self.discard(run, cell, place).await,
                 None => self.leave(run, cell, place).await,
             }
         }
@@ -121,9 +121,16 @@ impl CellState {
     async fn leave(&self, run: &Run, cell: &Cell, place: Place) {
         let steps = &workload(run, cell).cleanup;
         place::clean_up(steps, &self.surroundings(run, &place), cell.name.as_str()).await;
-        self.sweep(run, cell, &place.id).await;
         place::leave(run, cell, &cell.environment, &self.surroundings(run, &place)).await;
         tell(run, &cell.host, cell.name.as_str(), place.leave().await);
+    }
+
+    /// The same for a place whose container has died: only what was done outside of it is left to undo.
+    async fn discard(&self, run: &Run, cell: &Cell, place: Place) {
+        let steps = workload(run, cell).cleanup.outside();
+        place::clean_up(&steps, &self.surroundings(run, &place), cell.name.as_str()).await;
+        place::discard(run, cell, &cell.environment, &self.surroundings(run, &place)).await;
+        tell(run, &cell.host, cell.name.as_str(), place.discard(&run.shared).await);
     }
 
     /// What steps that belong to no trial run in.
@@ -136,19 +143,6 @@ impl CellState {
             stage: Stage::Setup,
             limit: step::default_timeout(run),
             stop: &run.stop,
-        }
-    }
-
-    /// Ends what the steps of this cell have left outside its place: on the host of a container, on other
-    /// hosts, as root.
-    async fn sweep(&self, run: &Run, cell: &Cell, place: &str) {
-        let declared = &run.spec.environments[cell.environment.as_str()];
-        let steps = workload(run, cell).steps().into_iter().chain([&declared.setup, &declared.cleanup]);
-        let has_sudo = |step: &Step| matches!(step, Step::Run(step) if step.sudo);
-        let as_root = steps.flat_map(|steps| &steps.0).any(|step| has_sudo(step));
-        for machine in cell.step_hosts.iter().chain([&cell.host]).filter_map(|host| run.machine(host).ok()) {
-            let swept = job::query(&*machine.transport, &job::sweep_place(place, as_root)).await;
-            tell(run, &machine.name, cell.name.as_str(), swept.map(drop));
         }
     }
 }

@@ -6,9 +6,10 @@ use minijinja::Value;
 
 use super::Failure;
 use crate::event::{Expectation, Stage};
-use crate::metrics::Measurement;
+use crate::metrics::{self, Measurement};
 use crate::plan::substitute::Context;
 use crate::spec::expect::{self as spec, Expect};
+use crate::spec::template;
 use crate::transports::job::Ended;
 
 /// Whether an exit code is what the file expects: 0, unless it says otherwise.
@@ -78,7 +79,8 @@ fn with(context: &Context, measurements: &[Measurement]) -> Context {
 
 /// The metrics that an expression names, with their values.
 fn values(when: &str, measurements: &[Measurement]) -> String {
-    let named = measurements.iter().filter(|found| when.contains(&found.name));
+    let names = template::names_in_expression(when);
+    let named = measurements.iter().filter(|found| names.contains(&found.name));
     let told: Vec<String> =
         named.map(|found| format!("{} is {} {}", found.name, found.value, found.unit)).collect();
     if told.is_empty() { "it is false".into() } else { told.join(", ") }
@@ -87,13 +89,13 @@ fn values(when: &str, measurements: &[Measurement]) -> String {
 /// The first line of either output that matches, or why that can't be said.
 fn forbidden(not: &str, ended: &Ended, context: &Context) -> Option<String> {
     let pattern =
-        context.render(not).and_then(|not| regex::bytes::Regex::new(&not).map_err(|error| error.to_string()));
+        context.render(not).and_then(|not| regex::Regex::new(&not).map_err(|error| error.to_string()));
     match pattern {
         Err(reason) => Some(reason),
-        Ok(pattern) => [&ended.stdout, &ended.stderr]
-            .into_iter()
-            .flat_map(|stream| stream.bytes.split(|&byte| byte == b'\n'))
-            .find(|line| pattern.is_match(line))
-            .map(|line| format!("a line is `{}`", String::from_utf8_lossy(line).trim_end())),
+        Ok(pattern) => [&ended.stdout, &ended.stderr].into_iter().find_map(|stream| {
+            let text = metrics::clean(&stream.bytes);
+            let line = text.lines().find(|line| pattern.is_match(line))?;
+            Some(format!("a line is `{}`", metrics::shown(line).unwrap_or_default()))
+        }),
     }
 }

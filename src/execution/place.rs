@@ -10,7 +10,8 @@ use crate::event::{Event, Facts, Stage};
 use crate::hosts;
 use crate::plan::Cell;
 use crate::plan::substitute::Context;
-use crate::spec::step::Steps;
+use crate::spec::step::{Step, Steps};
+use crate::transports::job;
 
 /// The settings of `environment` in a cell.
 pub(super) fn settings(run: &Run, environment: &str, context: &Context) -> Result<Settings, Failure> {
@@ -29,10 +30,30 @@ pub(super) async fn enter(run: &Run, host: &str, settings: &Settings) -> Result<
     entered.map_err(|error| error.with_hint())
 }
 
-/// Undoes what the environment has set up in a place. A failure is told and never touches a measurement.
+/// Undoes what the environment has set up in a place, and ends what its steps have left outside of it. A
+/// failure is told and never touches a measurement.
 pub(super) async fn leave(run: &Run, cell: &Cell, environment: &str, around: &Surroundings<'_>) {
     let steps = &run.spec.environments[environment].cleanup;
+    undo(run, cell, environment, steps, around).await;
+}
+
+/// The same for a place whose container has died.
+pub(super) async fn discard(run: &Run, cell: &Cell, environment: &str, around: &Surroundings<'_>) {
+    let steps = run.spec.environments[environment].cleanup.outside();
+    undo(run, cell, environment, &steps, around).await;
+}
+
+async fn undo(run: &Run, cell: &Cell, environment: &str, steps: &Steps, around: &Surroundings<'_>) {
     clean_up(steps, around, &format!("environment {environment} of {}", cell.name)).await;
+    let declared = &run.spec.environments[environment];
+    let steps = cell::workload(run, cell).steps().into_iter().chain([&declared.setup, &declared.cleanup]);
+    let has_sudo = |step: &Step| matches!(step, Step::Run(step) if step.sudo);
+    let as_root = steps.flat_map(|steps| &steps.0).any(|step| has_sudo(step));
+    let own = &around.place.machine.name;
+    for machine in cell.step_hosts.iter().chain([own]).filter_map(|host| run.machine(host).ok()) {
+        let swept = job::query(&*machine.transport, &job::sweep_place(&around.place.id, as_root)).await;
+        cell::tell(run, &machine.name, cell.name.as_str(), swept.map(drop));
+    }
 }
 
 /// Runs clean-up steps, also when the run was stopped: they have a time limit of their own.

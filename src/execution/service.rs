@@ -30,6 +30,13 @@ pub(super) struct ServicePlace {
 }
 
 impl ServicePlace {
+    /// The same when its container has died.
+    pub(super) async fn discard(self, run: &Run, cell: &Cell, state: &CellState) {
+        place::discard(run, cell, &self.environment, &state.surroundings(run, &self.place)).await;
+        let host = self.place.machine.name.clone();
+        cell::tell(run, &host, cell.name.as_str(), self.place.discard(&run.shared).await);
+    }
+
     /// Removes it. A failure is told and never touches a measurement.
     pub(super) async fn leave(self, run: &Run, cell: &Cell, state: &CellState) {
         place::leave(run, cell, &self.environment, &state.surroundings(run, &self.place)).await;
@@ -74,6 +81,9 @@ pub(super) async fn make_places(
         let around = state.surroundings(run, &state.services[index].place);
         let around = Surroundings { stage: Stage::Service, ..around };
         step::run_all(&declared.setup, &around, notes).await?;
+        for file in &cell::workload(run, cell).files {
+            step::upload(file, &around).await?;
+        }
     }
     Ok(())
 }

@@ -84,7 +84,9 @@ async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failur
     let on = step.on.as_deref().map(|on| on.as_str());
     let (machine, is_inside) = match on {
         None | Some("environment") => (&place.machine, true),
-        Some("host") => (&place.machine, place.container.is_none()),
+        Some(host) if host == "host" || host == place.machine.name => {
+            (&place.machine, place.container.is_none())
+        }
         Some(host) => (run.machine(host)?, false),
     };
     if step.sudo && machine.sudo == Sudo::None && !(is_inside && place.container.is_some()) {
@@ -123,7 +125,12 @@ pub(super) async fn upload(upload: &Upload, around: &Surroundings<'_>) -> Result
     let from = context.render(&upload.from).map_err(failed)?;
     let source = run.sources.directory(upload.from.span).join(&from);
     let to = upload.to.as_ref().map(|to| context.render(to)).transpose().map_err(failed)?;
-    let name = to.unwrap_or_else(|| source.file_name().unwrap_or_default().to_string_lossy().into_owned());
+    let own = source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = match to {
+        Some(folder) if folder.ends_with('/') => folder + &own,
+        Some(name) => name,
+        None => own,
+    };
     let uploaded = files::upload(&*place.transport, &source, &place.directory, &name, stop).await;
     uploaded.map_err(|error| failed(error.with_hint()))
 }

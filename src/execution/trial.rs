@@ -9,12 +9,12 @@ use minijinja::context;
 use super::cell::{self, CellState};
 use super::service::{self, Started};
 use super::step::{Notes, Surroundings};
-use super::{Failure, Run, expect, step, timestamp};
+use super::{Failure, Run, expect, place, step, timestamp};
 use crate::event::{Captured, Event, Expectation, Outcome, Stage, Status};
 use crate::metrics;
 use crate::plan::substitute::Context;
 use crate::plan::{Cell, Trial};
-use crate::spec::List;
+use crate::spec::{List, TimeSpan, Workload};
 use crate::transports::files;
 use crate::transports::job::{self, Ended, Stream};
 
@@ -24,13 +24,19 @@ pub(super) struct Gathered {
     pub notes: Notes,
     pub outputs: BTreeMap<String, Captured>,
     pub expectations: Vec<Expectation>,
+    /// Why a file could not be brought back.
+    pub not_fetched: Option<Failure>,
 }
 
 pub(super) async fn execute(run: &Run, cell: &Cell, state: &mut CellState, trial: &Trial) -> Outcome {
     let started = timestamp();
     let clock = tokio::time::Instant::now();
     let mut gathered = Gathered::default();
-    let result = match state.ready(run, cell, &mut gathered.notes).await {
+    let ready = state.ready(run, cell, &mut gathered.notes).await;
+    // What `setup` could not do is true of every trial of the cell.
+    state.warnings.append(&mut gathered.notes.warnings);
+    gathered.notes.warnings = state.warnings.clone();
+    let result = match ready {
         Ok(()) => {
             run.say(Event::TrialSetUp { trial: trial.clone(), host: cell.host.clone() });
             with_services(run, cell, state, trial, &mut gathered).await
@@ -98,7 +104,16 @@ async fn with_services(
     }
     // Only now: a metric may stand in what a service has printed.
     let measured = measured?;
-    read(run, cell, &measured, &context, gathered)
+    let read = read(run, cell, &measured, &context, gathered);
+    // A command that failed is the reason why its files are not there.
+    match (read, gathered.not_fetched.take()) {
+        (read, None) => read,
+        (Ok(_), Some(failure)) => Err(failure),
+        (Err(mut failure), Some(other)) => {
+            failure.reason.push_str(&format!("; {}", other.reason));
+            Err(failure)
+        }
+    }
 }
 
 /// What happens while the services run.
@@ -115,27 +130,40 @@ async fn beside(
     let limit = step::default_timeout(run);
     let env = &state.env;
     let prepare = Surroundings { run, place, context, env, stage: Stage::Prepare, limit, stop: &run.stop };
-    step::run_all(&workload.prepare, &prepare, &mut gathered.notes).await?;
+    let prepared = step::run_all(&workload.prepare, &prepare, &mut gathered.notes).await;
     let timeout = workload.timeout.as_ref().map_or(limit, |time| time.value.0);
-    let measured = measure(run, cell, &prepare, timeout, services, gathered).await;
+    let measured = match prepared {
+        Ok(()) => measure(run, cell, &prepare, timeout, services, gathered).await,
+        Err(failure) => Err(failure),
+    };
     let conclude = Surroundings { stage: Stage::Conclude, ..prepare };
+    if measured.is_err() {
+        // What `prepare` has begun is undone in any case; the first failure is the one to tell.
+        place::clean_up(&workload.conclude, &conclude, &format!("conclude of {}", cell.name)).await;
+        gathered.not_fetched = fetch(&workload.fetch, &conclude, gathered).await.err();
+        return measured;
+    }
     let concluded = step::run_all(&workload.conclude, &conclude, &mut gathered.notes).await;
-    let fetched = fetch(&workload.fetch, &conclude, gathered).await;
+    gathered.not_fetched = fetch(&workload.fetch, &conclude, gathered).await.err();
     let ended = measured?;
-    concluded.and(fetched).map(|()| ended)
+    concluded.map(|()| ended)
 }
 
 /// Brings files back, also when the command failed: they may tell why.
 async fn fetch(wanted: &List, around: &Surroundings<'_>, gathered: &mut Gathered) -> Result<(), Failure> {
     let failed = |reason: String| Failure::new(Stage::Fetch, reason);
-    let Surroundings { place, context, .. } = *around;
+    let Surroundings { place, context, limit, stop, .. } = *around;
     let patterns = wanted.values.iter().map(|path| context.render(path)).collect::<Result<Vec<_>, _>>();
     let patterns = patterns.map_err(failed)?;
-    if patterns.is_empty() {
+    if patterns.is_empty() || stop.is_cancelled() {
         return Ok(());
     }
-    let found = files::fetch(&*place.transport, &place.directory, &patterns).await;
-    let found = found.map_err(|error| failed(error.with_hint()))?;
+    let fetched = tokio::select! {
+        fetched = files::fetch(&*place.transport, &place.directory, &patterns) => fetched,
+        () = tokio::time::sleep(limit) => return Err(failed(format!("files were not there after {}", TimeSpan(limit)))),
+        () = stop.cancelled() => return Err(Failure::interrupted(Stage::Fetch)),
+    };
+    let found = fetched.map_err(|error| failed(error.with_hint()))?;
     for file in found.files {
         let captured = Captured { bytes: file.bytes, size: file.size };
         gathered.outputs.insert(format!("files/{}", file.name), captured);
@@ -149,53 +177,57 @@ async fn fetch(wanted: &List, around: &Surroundings<'_>, gathered: &mut Gathered
 /// Reads the metrics out of everything that was printed, and judges what is expected of them.
 fn read(run: &Run, cell: &Cell, ended: &Ended, context: &Context, gathered: &mut Gathered) -> Measured {
     let workload = cell::workload(run, cell);
-    let metrics = &workload.metrics;
-    let is_printed = |name: &str| !name.starts_with("files/");
-    let cut = gathered.outputs.iter().find(|(name, output)| output.is_cut() && is_printed(name));
-    if let Some((name, output)) = cut {
-        let what = format!("{name} has {} bytes, of which {} are kept", output.size, output.bytes.len());
-        if metrics.tool.is_some() || !metrics.extract.is_empty() {
-            return Err(Failure::new(Stage::Metrics, format!("{what}: nothing is read out of a part")));
-        }
-        gathered.notes.warnings.push(what);
-    }
     if ended.is_coarse {
         let why = "the machine's clock was set meanwhile, or tells no fractions";
         gathered.notes.warnings.push(format!("elapsed has a resolution of 10 ms: {why}"));
     }
     let expect = workload.expect.as_deref();
     let is_fine = expect::is_fine(expect, ended.exit_code);
-    let read = {
-        let outputs: BTreeMap<String, &[u8]> =
-            gathered.outputs.iter().map(|(name, output)| (name.clone(), output.bytes.as_slice())).collect();
-        let stage = if is_fine { Stage::Metrics } else { Stage::Run };
-        let code = if is_fine { 0 } else { ended.exit_code };
-        let services =
-            workload.services.iter().map(|(name, service)| (&service.metrics, Some(name.as_str())));
-        std::iter::once((metrics, None))
-            .chain(services)
-            .map(|(metrics, service)| {
-                metrics::read(metrics, &outputs, if service.is_some() { 0 } else { code }, service)
-            })
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|reason| Failure::new(stage, reason))
-    };
-    let mut measurements = Vec::new();
-    if let Ok(found) = &read {
-        for (values, warnings) in found {
-            measurements.extend(values.clone());
-            gathered.notes.warnings.extend(warnings.clone());
-        }
-        measurements.push(metrics::elapsed(ended.elapsed_s));
-    }
+    let (mut measurements, failure) = values(workload, gathered);
+    measurements.push(metrics::elapsed(ended.elapsed_s));
     if let Some(expect) = expect {
         gathered.expectations = expect::judge(expect, ended, &measurements, context);
     }
-    read?;
-    match gathered.expectations.iter().find(|verdict| !verdict.holds) {
-        Some(broken) => Err(expect::failure(broken)),
-        None => Ok(measurements),
+    if !is_fine && ended.exit_code != 0 {
+        // The words of the tool, which a code of 0 would not bring.
+        let told = metrics::read(&workload.metrics, &gathered.bytes(), ended.exit_code, None).err();
+        let told = told.unwrap_or_else(|| format!("the command ended with exit code {}", ended.exit_code));
+        return Err(Failure::new(Stage::Run, told));
     }
+    match (failure, gathered.expectations.iter().find(|verdict| !verdict.holds)) {
+        (Some(reason), _) => Err(Failure::new(Stage::Metrics, reason)),
+        (None, Some(broken)) => Err(expect::failure(broken)),
+        (None, None) => Ok(measurements),
+    }
+}
+
+/// What can be read of the workload's output and of its services', as if every command had ended well, and the
+/// first reason why something can't.
+fn values(workload: &Workload, gathered: &mut Gathered) -> (Vec<metrics::Measurement>, Option<String>) {
+    let services = workload.services.iter().map(|(name, service)| (&service.metrics, Some(name.as_str())));
+    let sources: Vec<_> = std::iter::once((&workload.metrics, None)).chain(services).collect();
+    let (mut measurements, mut failure, mut warnings) = (Vec::new(), None, Vec::new());
+    for (name, output) in gathered.outputs.iter().filter(|(_, output)| output.is_cut()) {
+        let what = format!("{name} has {} bytes, of which {} are kept", output.size, output.bytes.len());
+        match sources.iter().any(|(metrics, service)| metrics::reads(metrics, *service, name)) {
+            true => failure = failure.or(Some(format!("{what}: nothing is read out of a part"))),
+            false => warnings.push(what),
+        }
+    }
+    for (metrics, service) in sources {
+        match metrics::read(metrics, &gathered.bytes(), 0, service) {
+            Ok((values, told)) => {
+                measurements.extend(values);
+                warnings.extend(told);
+            }
+            Err(reason) => {
+                let whose = service.map(|service| format!("service `{service}`: ")).unwrap_or_default();
+                failure = failure.or(Some(format!("{whose}{reason}")));
+            }
+        }
+    }
+    gathered.notes.warnings.extend(warnings);
+    (measurements, failure)
 }
 
 /// Runs the measured command. A service that dies meanwhile ends it. What it printed is kept, however it
@@ -235,6 +267,11 @@ async fn measure(
 }
 
 impl Gathered {
+    /// Everything that was printed or fetched, by name.
+    fn bytes(&self) -> BTreeMap<String, &[u8]> {
+        self.outputs.iter().map(|(name, output)| (name.clone(), output.bytes.as_slice())).collect()
+    }
+
     fn keep(&mut self, stream: &Stream, name: &str) {
         self.outputs.insert(name.to_owned(), Captured { bytes: stream.bytes.clone(), size: stream.size });
     }

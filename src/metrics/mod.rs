@@ -17,8 +17,8 @@ use crate::units::{Better, Unit};
 
 pub use check::{check, names};
 pub use regex::extract_regex;
-pub use text::reason;
-pub use workload::{elapsed, read};
+pub use text::{clean, reason, shown};
+pub use workload::{elapsed, read, reads};
 
 /// One value of a metric from one trial, in its base unit. Never NaN, never infinite.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -48,6 +48,20 @@ pub fn read(
     Ok((measurements, warnings))
 }
 
+/// Whether `metrics`, of the workload or of a `service`, are read out of the output called `name`.
+pub fn reads(metrics: &Metrics, service: Option<&str>, name: &str) -> bool {
+    let own = |stream: &str| match service {
+        Some(service) => format!("services/{service}/{stream}"),
+        None => stream.to_owned(),
+    };
+    let of_tool = metrics.tool.is_some() && [own("stdout"), own("stderr")].iter().any(|own| own == name);
+    of_tool
+        || metrics.extract.values().any(|extract| {
+            let from = extract.from.as_deref().map_or("stdout", |from| from.as_str()).replace('.', "/");
+            if from.starts_with("services/") { from == name } else { own(&from) == name }
+        })
+}
+
 /// The measurement that every trial has: the wall time of its command on its machine, in seconds.
 pub fn elapsed(seconds: f64) -> Measurement {
     let better = Some(Better::Lower);

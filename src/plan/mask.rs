@@ -70,8 +70,17 @@ fn of_expression(grid: &Grid, scope: &Scope, text: &str, span: Span) -> Result<O
         return Ok(Some(joined(subspace, &parts)));
     }
     let mut hits = Bits::none(subspace.length);
+    let is_compared = conditions::has_comparison(text);
     scope.each(grid, &subspace, |index, digits, context| {
         let problem = |reason| failed(grid, &names, digits, span, reason);
+        // What an axis holds is seen at its first values; a look at each point would cost more than the point.
+        if is_compared && digits.iter().filter(|digit| **digit > 0).count() < 2 {
+            let value =
+                |part: &str| scope.templates.compile_expression(part).ok()?.eval(context.as_value()).ok();
+            if let Some(reason) = conditions::incomparable(text, &value) {
+                return Err(problem(reason));
+            }
+        }
         let value = expression.eval(context.as_value()).map_err(|error| problem(told(error)))?;
         if value.is_undefined() {
             return Err(problem(format!("`{text}` is undefined")));

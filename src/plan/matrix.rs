@@ -5,6 +5,7 @@ use super::environment::missing_parameters;
 use super::grid::{Grid, Source, Subspace};
 use super::mask;
 use super::overlap::first_in_both;
+use super::rehearsal;
 use super::scope::Scope;
 use super::service::services;
 use super::shape::{self, Part};
@@ -53,6 +54,11 @@ pub(super) fn expand(spec: &Spec) -> Result<Expansion, Vec<Problem>> {
     problems.extend(twice(&grids, &scope).map_err(|problem| vec![problem])?);
     problems.extend(too_many_trials(spec, &grids));
     problems.extend(missing_parameters(spec, &grids));
+    if problems.is_empty() {
+        problems.extend(grids.iter().flat_map(|grid| rehearsal::mistakes(spec, &scope, grid)));
+        problems.sort_by_key(|problem| problem.span.map(|span| (span.file, span.offset)));
+        problems.dedup_by(|one, other| one.span == other.span);
+    }
     let has_baseline = has_baseline(spec, &scope, &grids).map_err(|problem| vec![problem])?;
     match problems.is_empty() {
         true => Ok(Expansion { scope, grids, idle, empty, has_baseline }),

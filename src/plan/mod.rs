@@ -16,6 +16,7 @@ mod narrow;
 mod order;
 mod overlap;
 mod permutation;
+mod rehearsal;
 mod scope;
 mod service;
 mod shape;
@@ -71,7 +72,7 @@ impl Plan {
     /// # Errors
     /// Every mistake that shows only in the product of the axes.
     pub fn new(spec: &Spec, sources: &Sources) -> Result<Plan, Problems> {
-        let problems = |problems| Problems { problems, sources: sources.clone() };
+        let problems = |problems| Problems::new(problems, sources.clone());
         let expansion = matrix::expand(spec).map_err(problems)?;
         let found = matrix::without_effect(spec, &expansion);
         if !found.is_empty() {

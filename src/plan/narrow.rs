@@ -11,7 +11,7 @@ use crate::spec::Spec;
 /// # Errors
 /// No cell is left, or a mistake that [`super::Plan::new`] would tell.
 pub fn settle(spec: &mut Spec, sources: &Sources) -> Result<(), Problems> {
-    let problems = |problems| Problems { problems, sources: sources.clone() };
+    let problems = |problems| Problems::new(problems, sources.clone());
     let expansion = matrix::expand(spec).map_err(problems)?;
     if expansion.grids.is_empty() {
         let problem = Problem::of_file("no cell is left").help("relax what the command line asks for");

@@ -1,6 +1,7 @@
 //! What the names of an expression stand for at the points of a grid, and the templates of derived
 //! parameters. Read [`Scope::each`].
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,12 +13,17 @@ use super::substitute::{Context, VARIABLES, host, told, typed, variables};
 use crate::diagnostic::{Problem, Span};
 use crate::spec::{Spec, template};
 
+/// The most combinations that the expressions of a plan are evaluated for.
+const EVALUATION_LIMIT: usize = 20_000_000;
+
 /// The hosts of an experiment as templates see them, and the templates of its derived parameters.
 #[derive(Debug)]
 pub(super) struct Scope {
     hosts: BTreeMap<String, Value>,
     variables: Value,
     pub step_hosts: StepHosts,
+    /// How many combinations of values were evaluated.
+    evaluated: Cell<usize>,
     pub templates: Environment<'static>,
 }
 
@@ -25,7 +31,13 @@ impl Scope {
     pub fn new(spec: &Spec) -> Self {
         let hosts = spec.hosts.iter().map(|(name, declared)| (name.value.clone(), host(name, declared)));
         let (hosts, variables) = (hosts.collect(), variables(spec));
-        Scope { hosts, variables, step_hosts: step_hosts(spec), templates: template::environment() }
+        Scope {
+            hosts,
+            variables,
+            step_hosts: step_hosts(spec),
+            evaluated: Cell::new(0),
+            templates: template::environment(),
+        }
     }
 
     /// Calls `visit` with every combination of a subspace: its number, its digits, and its names.
@@ -39,6 +51,14 @@ impl Scope {
         mut visit: impl FnMut(usize, &[usize], &Arc<Context>) -> Result<(), Problem>,
     ) -> Result<(), Problem> {
         let mut context = Arc::new(self.empty(grid));
+        self.evaluated.set(self.evaluated.get().saturating_add(subspace.length));
+        if self.evaluated.get() > EVALUATION_LIMIT {
+            let message =
+                format!("more than {EVALUATION_LIMIT} combinations of values would have to be looked at");
+            let help =
+                "name fewer axes in each `exclude`, or write it as values: `exclude: [{ axis: value }]`";
+            return Err(Problem::at(grid.span, message).help(help));
+        }
         let mut odometer = Odometer::new(subspace.lengths.clone());
         let mut changed = 0;
         for index in 0..subspace.length {

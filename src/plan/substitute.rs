@@ -6,7 +6,7 @@ use std::sync::Arc;
 use minijinja::value::Object;
 use minijinja::{Error, Value};
 
-use super::Cell;
+use super::{Cell, conditions};
 use crate::spec::{Host, Spec, template};
 
 /// What the names of a template stand for.
@@ -89,6 +89,12 @@ impl Context {
     /// As [`Context::render`].
     pub fn is_true(&self, text: &str) -> Result<bool, String> {
         let environment = template::environment();
+        let eval = |part: &str| {
+            environment.compile_expression(part).ok()?.eval(Value::from_object(self.clone())).ok()
+        };
+        if let Some(reason) = conditions::incomparable(text, &eval) {
+            return Err(reason);
+        }
         let value = environment
             .compile_expression(text)
             .and_then(|expression| expression.eval(Value::from_object(self.clone())))

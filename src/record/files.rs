@@ -29,9 +29,12 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     replace().map_err(|error: std::io::Error| RecordError::new("write", path, error))
 }
 
+/// The keys of records, manifests and facts under which free text stands.
+pub(super) const FREE_TEXT: [&str; 7] = ["reason", "warnings", "rule", "found", "title", "options", "facts"];
+
 /// Writes `value` as indented JSON with a final newline, without `secrets`.
 pub(super) fn write_json(path: &Path, value: &impl Serialize, secrets: &Secrets) -> Result<(), RecordError> {
-    let value = serde_json::to_value(value).map(|value| secrets.hide_in(value));
+    let value = serde_json::to_value(value).map(|value| secrets.hide_in(value, &FREE_TEXT));
     let text = value.and_then(|value| serde_json::to_vec_pretty(&value));
     let mut text = text.map_err(|error| RecordError::new("write", path, error))?;
     text.push(b'\n');

@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::files::{create_unique_folder, write_file, write_json};
+use super::files::{FREE_TEXT, create_unique_folder, write_file, write_json};
 use super::{HostFacts, KeptOutput, Manifest, Record, RecordError, RunDirectory, directory_name, word};
 use crate::event::{Facts, Outcome, output_directory};
 use crate::plan::{Cell, Phase};
@@ -38,7 +38,8 @@ impl RunWriter {
         let directory =
             RunDirectory::new(create_unique_folder(&parent, &directory_name(&manifest.started)?)?);
         write_json(&directory.manifest(), &manifest, &secrets)?;
-        write_file(&directory.experiment(), secrets.hide(experiment).as_bytes())?;
+        // Its templates are as they were written, and hold no value.
+        write_file(&directory.experiment(), experiment.as_bytes())?;
         let path = directory.records();
         let records = OpenOptions::new()
             .append(true)
@@ -86,7 +87,7 @@ impl RunWriter {
             folder.push(format!("attempt-{}", outcome.attempt));
         }
         let keep = |(name, captured): (&String, &crate::event::Captured)| {
-            let path = folder.join(name);
+            let path = folder.join(&*self.secrets.hide(name));
             write_file(&self.directory.path().join(&path), &self.secrets.hide_bytes(&captured.bytes))?;
             Ok(KeptOutput {
                 path: path.to_string_lossy().into_owned(),
@@ -99,7 +100,7 @@ impl RunWriter {
 
     fn append(&mut self, record: &Record) -> Result<(), RecordError> {
         let failed = |error: std::io::Error| RecordError::new("append to", &self.directory.records(), error);
-        let record = serde_json::to_value(record).map(|record| self.secrets.hide_in(record));
+        let record = serde_json::to_value(record).map(|record| self.secrets.hide_in(record, &FREE_TEXT));
         let line = record.and_then(|record| serde_json::to_vec(&record));
         let mut line = line.map_err(|error| failed(error.into()))?;
         line.push(b'\n');

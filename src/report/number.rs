@@ -1,8 +1,8 @@
 //! How a number is written in a table: one scale a table, and no more digits than the measurement carries.
 //! Files for machines keep every digit and don't come here.
 
-/// How many decimals show `value` with `digits` significant digits; negative where whole digits are to be
-/// rounded.
+/// How many decimals show `value` with `digits` significant digits; negative where whole digits are not
+/// significant.
 fn decimals(value: f64, digits: usize) -> i32 {
     // The exponent after rounding to that many digits: 0.0996 with two digits is 0.10.
     let rounded = format!("{value:.*e}", digits.saturating_sub(1));
@@ -19,7 +19,8 @@ pub(super) fn place(estimate: f64, ends: Option<(f64, f64)>) -> i32 {
     let half_width = ends.map(|(low, high)| (high - low) / 2.0);
     match half_width.filter(|half_width| *half_width > 0.0 && half_width.is_finite()) {
         Some(half_width) => decimals(half_width, 2).max(decimals(estimate, 2)),
-        None => decimals(estimate, 4),
+        // Whole digits stay: 12345 lines are not 12350.
+        None => decimals(estimate, 4).max(0),
     }
 }
 

@@ -17,6 +17,8 @@ use crate::diagnostic::{Problem, Problems, Sources, Span, suggest};
 
 /// The environment that needs no declaration.
 pub const NATIVE: &str = "native";
+/// The longest name in bytes.
+const NAME_LIMIT: usize = 100;
 /// The host that needs no declaration.
 pub const LOCALHOST: &str = "localhost";
 
@@ -32,7 +34,9 @@ pub fn check(mut spec: Spec, sources: &Sources, found: Vec<Problem>) -> Result<S
         problems.push(
             Problem::at(Span::default(), "the experiment has no workload")
                 .label("`workloads:` is missing, or empty")
-                .help("add `workloads: { nap: { run: sleep 0.1 } }`"),
+                .help(
+                    "add `workloads: { nap: { run: sleep 0.1 } }`; a file of hosts is given with `--hosts`",
+                ),
         );
     }
     names(&spec.hosts, "a host", &mut problems);
@@ -51,7 +55,10 @@ pub fn check(mut spec: Spec, sources: &Sources, found: Vec<Problem>) -> Result<S
     }
     matrix::check(&spec, sources, &mut problems);
     problems.sort_by_key(|problem| problem.span.map(|span| (span.file, span.offset)));
-    if problems.is_empty() { Ok(spec) } else { Err(Problems { problems, sources: sources.clone() }) }
+    match problems.is_empty() {
+        true => Ok(spec),
+        false => Err(Problems { hides_others: true, ..Problems::new(problems, sources.clone()) }),
+    }
 }
 
 fn add_defaults(spec: &mut Spec) {
@@ -75,6 +82,15 @@ fn add_defaults(spec: &mut Spec) {
 
 /// Names become parts of paths and of cell names.
 fn names<V>(section: &IndexMap<Text, V>, kind: &str, problems: &mut Vec<Problem>) {
+    for name in section.keys().filter(|name| name.len() > NAME_LIMIT) {
+        problems.push(
+            Problem::at(
+                name.span,
+                format!("the name of {kind} has {} bytes, more than {NAME_LIMIT}", name.len()),
+            )
+            .help("shorten it: it becomes the name of a folder"),
+        );
+    }
     for name in section.keys().filter(|name| !is_name(name)) {
         problems.push(
             Problem::at(name.span, format!("`{}` can't be the name of {kind}", name.value))

@@ -53,6 +53,25 @@ impl Environment {
     }
 }
 
+/// What a setting must be once it is rendered.
+type Rule = fn(&str) -> Result<(), String>;
+
+impl Environment {
+    /// The settings that are no free text, each with what it must be.
+    pub fn limits(&self) -> impl Iterator<Item = (Text, Rule)> {
+        let rule = |text: &Option<Text>, rule: Rule| text.clone().map(|text| (text, rule));
+        let container = self.container.iter().flat_map(move |container| {
+            let rules = [
+                rule(&container.cpus, |text| cpus(text).map(drop)),
+                rule(&container.memory, |text| memory(text).map(drop)),
+                rule(&container.privileged, |text| flag(text).map(drop)),
+            ];
+            rules.into_iter().flatten()
+        });
+        rule(&self.shell, |text| shell(text).map(drop)).into_iter().chain(container)
+    }
+}
+
 /// A container: an image and what it may use. Limits are read back after start; one that is not enforced is
 /// an error.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]

@@ -59,6 +59,15 @@ impl Host {
     /// The first that can't be.
     pub fn rendered(&self, render: &dyn Fn(&str) -> Result<String, String>) -> Result<Host, String> {
         let mut host = self.clone();
+        if let Some(Located { value: Ssh(fields), .. }) = &mut host.ssh
+            && fields.address.span.length == 0
+            && super::template::is_template(&fields.address)
+        {
+            // The short form: what the variable holds may be more than an address.
+            let user = fields.user.as_ref().map(|user| format!("{}@", user.value)).unwrap_or_default();
+            let port = fields.port.as_ref().map(|port| format!(":{}", port.value)).unwrap_or_default();
+            *fields = Ssh::from_text(&render(&format!("{user}{}{port}", fields.address.value))?)?.0;
+        }
         if let Some(Located { value: Ssh(fields), .. }) = &mut host.ssh {
             let SshFields { address, user, identity, jump, known_hosts, config, .. } = fields;
             let optional = [user, identity, jump, known_hosts, config];
@@ -136,7 +145,16 @@ impl Ssh {
     }
 
     fn from_text(text: &str) -> Result<Self, String> {
+        let is_plain = !super::template::is_template(text);
+        if is_plain && (text.contains("://") || text.trim().contains(char::is_whitespace)) {
+            return Err(format!("`{text}` is no address: write `user@address:port`"));
+        }
         let (user, rest) = match text.rsplit_once('@') {
+            Some((user, _)) if user.contains(':') && !super::template::is_template(user) => {
+                return Err(
+                    "a password is never used: write `user@address:port`, and log in with a key".into()
+                );
+            }
             Some((user, rest)) => (Some(user), rest),
             None => (None, text),
         };

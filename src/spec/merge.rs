@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
         if self.problems.is_empty() {
             Ok((spec, self.sources))
         } else {
-            Err(Problems { problems: self.problems, sources: self.sources })
+            Err(Problems { hides_others: true, ..Problems::new(self.problems, self.sources) })
         }
     }
 
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
                 self.included.insert(place);
                 let Some(other) = self.file(&target, Some(name.span), including) else { continue };
                 self.has_only(&other, &["hosts", "environments", "workloads"], "an included file");
-                self.absorb(&mut included, other);
+                self.absorb(&mut included, other, &spec);
             }
         }
         including.pop();
@@ -191,12 +191,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Adds a second include to a first; a name in both is a mistake.
-    fn absorb(&mut self, included: &mut Spec, other: Spec) {
+    /// Adds a second include to a first; a name in both is a mistake, unless the including file has it too.
+    fn absorb(&mut self, included: &mut Spec, other: Spec, own: &Spec) {
         macro_rules! absorb {
             ($section:ident) => {
                 for (name, value) in other.$section {
-                    if let Some((first, _)) = included.$section.get_key_value(&name) {
+                    let first = included.$section.get_key_value(&name);
+                    if let Some((first, _)) = first.filter(|_| !own.$section.contains_key(&name)) {
                         self.problems.push(
                             Problem::at(
                                 name.span,

@@ -5,15 +5,15 @@
 use super::check::{AXES, LOCALHOST, NATIVE};
 use super::matrix::{Axes, Block, Exclude, Values};
 use super::template;
-use super::{Located, Spec, Text};
+use super::{List, Located, Spec, Text};
 use crate::diagnostic::{Problem, Sources, suggest};
 
 impl Spec {
-    /// Gives `axis` these values in every block that has it; of the workloads, a block keeps those it has.
+    /// Leaves of `axis` these values in every block; what no block has is new, and comes on top.
     /// An entry of an `include` that names the axis stays where its value is one of these.
     ///
     /// # Errors
-    /// An axis, host, environment or workload that nobody declares, an axis in a zipped group, no cell left.
+    /// An axis, host, environment or workload that nobody declares, no cell left.
     pub fn replace_axis(&mut self, axis: &str, values: &[String]) -> Result<(), Problem> {
         self.must_have(axis, values)?;
         self.split_blocks(|entry| {
@@ -24,15 +24,30 @@ impl Spec {
             entry.set(axis, Values::list(left));
             is_kept
         });
-        for block in &self.matrix {
-            if let Some(group) = block.zip.iter().find(|group| group.has(axis)) {
-                let others: Vec<_> = group.names().map(|name| format!("`{}`", name.value)).collect();
-                return Err(Problem::of_file(format!("{} move in lock-step", others.join(" and ")))
-                    .help(format!("choose among their combinations: `--where \"{axis} == …\"`")));
-            }
-        }
         let mut matrix = std::mem::take(&mut self.matrix);
-        matrix.retain_mut(|block| self.replace_in(&mut block.value, axis, values));
+        let is_known = |value: &&String| matrix.iter().any(|block| position(block, axis, value).is_some());
+        let (known, mut new): (Vec<&String>, Vec<&String>) = values.iter().partition(is_known);
+        matrix.retain_mut(|block| {
+            let has_axis = block.axes.has(axis) || block.zip.iter().any(|group| group.has(axis));
+            if axis == "workload" || known.is_empty() || !has_axis {
+                return self.replace_in(&mut block.value, axis, values);
+            }
+            // Each block keeps what it has of them; what none has goes to the first that keeps some.
+            let own: Vec<&String> =
+                known.iter().copied().filter(|value| position(block, axis, value).is_some()).collect();
+            let is_left = !own.is_empty();
+            if is_left {
+                let mut own: Vec<String> = own.into_iter().cloned().collect();
+                match block.axes.has(axis) {
+                    true => {
+                        own.extend(std::mem::take(&mut new).into_iter().cloned());
+                        self.replace_in(&mut block.value, axis, &own);
+                    }
+                    false => keep_rows(&mut block.value, axis, &own),
+                }
+            }
+            is_left
+        });
         self.matrix = matrix;
         self.must_be_left(&format!("`{axis}` is not measured with {}", values.join(", ")))
     }
@@ -168,6 +183,25 @@ impl Spec {
     }
 }
 
+/// Where a block has `value` on `axis`, alone or in a zipped group.
+fn position(block: &Block, axis: &str, value: &str) -> Option<usize> {
+    let zipped = block.zip.iter().filter_map(|group| group.get(axis));
+    block.axes.get(axis).into_iter().chain(zipped).find_map(|written| written.position(value))
+}
+
+/// Leaves of the zipped group with `axis` the combinations that have one of these values there.
+fn keep_rows(block: &mut Block, axis: &str, values: &[String]) {
+    let Some(group) = block.zip.iter_mut().find(|group| group.has(axis)) else { return };
+    let rows: Vec<usize> = group
+        .get(axis)
+        .map(|written| values.iter().filter_map(|value| written.position(value)).collect())
+        .unwrap_or_default();
+    for (_, written) in &mut group.value.0 {
+        let left = rows.iter().map(|row| Text::unwritten(written.get(*row).into_owned())).collect();
+        *written = Values::List(List { values: left, is_list: true });
+    }
+}
+
 /// The block that an entry of its `include` stands for.
 fn with_entry(block: &Block, entry: &Axes) -> Block {
     let mut axes = block.axes.clone();
@@ -207,7 +241,6 @@ matrix:
             ("siz", "1", "unknown axis `siz`", "did you mean `size`?"),
             ("host", "p5", "unknown host `p5`", "use `localhost`"),
             ("environment", "nativ", "unknown environment `nativ`", "did you mean `native`?"),
-            ("size", "1", "`size` and `server` move in lock-step", "--where \"size == …\""),
         ] {
             let problem = spec(YAML).replace_axis(axis, &[value.to_owned()]).unwrap_err();
             assert_eq!(problem.message, message);
@@ -221,6 +254,31 @@ matrix:
             assert_eq!(problem.message, message);
             assert!(problem.span.is_none());
         }
+    }
+
+    #[test]
+    fn each_block_keeps_what_it_has_of_an_axis() {
+        let kept = |values: &[&str]| {
+            let mut spec = spec(YAML);
+            let values: Vec<String> = values.iter().map(|&value| value.to_owned()).collect();
+            spec.replace_axis("size", &values).unwrap();
+            let sizes = spec.matrix.iter().map(|block| {
+                let zipped = block.zip.iter().filter_map(|group| group.get("size"));
+                block
+                    .axes
+                    .get("size")
+                    .into_iter()
+                    .chain(zipped)
+                    .flat_map(|values| values.iter())
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            });
+            sizes.collect::<Vec<_>>()
+        };
+        assert_eq!(kept(&["1"]), ["1"], "a row of a zipped group");
+        assert_eq!(kept(&["64", "2"]), ["64", "2"]);
+        assert_eq!(kept(&["64", "7"]), ["64 7"], "7 is new");
+        assert_eq!(kept(&["9"]), ["9"], "an entry of an include");
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub(super) fn parse(file: usize, text: &Arc<str>) -> (Option<Spec>, Vec<Problem>
     if matches!(node.kind, Kind::Null) && node.span.length == 0 {
         return (Some(Spec::default()), Vec::new());
     }
+    let node = without_extensions(node);
     let reading = Reading::default();
     let spec = read(&node, &reading);
     let mut problems = reading.problems.into_inner();
@@ -43,6 +44,14 @@ pub(super) fn parse(file: usize, text: &Arc<str>) -> (Option<Spec>, Vec<Problem>
     // What an alias repeats has the same mistake at the same place.
     problems.dedup_by(|one, other| one.span == other.span && one.message == other.message);
     (spec, problems)
+}
+
+/// Keys that begin with `x-` hold what anchors are put on; nothing reads them.
+fn without_extensions(mut node: Node) -> Node {
+    if let Kind::Map(entries) = &mut node.kind {
+        entries.retain(|(key, _)| !matches!(&key.kind, Kind::Text(name) if name.starts_with("x-")));
+    }
+    node
 }
 
 fn read(node: &Node, reading: &Reading) -> Option<Spec> {

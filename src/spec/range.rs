@@ -10,6 +10,10 @@ use crate::diagnostic::Problem;
 /// A family of units and their sizes in bytes, largest first.
 type Family = [(&'static str, i128); 5];
 const BINARY: Family = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
+/// Every family of units of data.
+const FAMILIES: [&Family; 3] = [&BINARY, &DECIMAL, &LETTERS];
+/// As `dd`, `fio` and `iozone` take them.
+const LETTERS: Family = [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10), ("B", 1)];
 const DECIMAL: Family =
     [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1)];
 
@@ -238,14 +242,14 @@ impl Form {
         let suffixes = || quantities.iter().map(|(_, quantity)| quantity.suffix);
         let (text, first) = &quantities[0];
         if suffixes().all(|suffix| suffix == first.suffix)
-            && unit(&BINARY, first).or(unit(&DECIMAL, first)).is_none_or(|bytes| bytes == 1)
+            && FAMILIES.iter().find_map(|family| unit(family, first)).is_none_or(|bytes| bytes == 1)
         {
             let scales = || quantities.iter().map(|(_, quantity)| quantity.scale);
             let shown = first.scale.max(scales().skip(2).max().unwrap_or_default());
             let scale = scales().max().unwrap_or_default();
             return Ok(Form::Number { scale, shown, suffix: first.suffix.to_owned() });
         }
-        for family in [&BINARY, &DECIMAL] {
+        for family in &FAMILIES {
             if quantities.iter().all(|(_, quantity)| unit(family, quantity).is_some()) {
                 return Ok(Form::Size(family));
             }
@@ -277,14 +281,11 @@ impl Form {
                 let digits = value / 10_i128.pow(scale - shown);
                 let (sign, digits) = (if digits < 0 { "-" } else { "" }, digits.unsigned_abs());
                 let one = 10_u128.pow(*shown);
-                match shown {
-                    0 => format!("{sign}{digits}{suffix}"),
-                    _ => format!(
-                        "{sign}{}.{:0>width$}{suffix}",
-                        digits / one,
-                        digits % one,
-                        width = *shown as usize
-                    ),
+                let fraction = format!("{:0>width$}", digits % one, width = *shown as usize);
+                // As a number is written: `cpus: 1` finds it, and expressions compare it.
+                match fraction.trim_end_matches('0') {
+                    "" => format!("{sign}{}{suffix}", digits / one),
+                    fraction => format!("{sign}{}.{fraction}{suffix}", digits / one),
                 }
             }
             Form::Size(family) => {
@@ -326,12 +327,13 @@ mod tests {
     fn values_are_exact_and_found_again() {
         for (range, values) in [
             (step("1", "8", "1"), "1 2 3 4 5 6 7 8"),
-            (step("0.1", "1", "0.1"), "0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1.0"),
-            (step("0", "1", "0.25"), "0.00 0.25 0.50 0.75 1.00"),
-            (step("0", "0.99", "0.5"), "0.0 0.5"),
+            (step("1M", "2M", "512K"), "1M 1536K 2M"),
+            (step("0.1", "1", "0.1"), "0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1"),
+            (step("0", "1", "0.25"), "0 0.25 0.5 0.75 1"),
+            (step("0", "0.99", "0.5"), "0 0.5"),
             (step("10", "1", "-3"), "10 7 4 1"),
             (step("-1", "1", "1"), "-1 0 1"),
-            (step("-0.5", "0.5", "0.5"), "-0.5 0.0 0.5"),
+            (step("-0.5", "0.5", "0.5"), "-0.5 0 0.5"),
             (step("1", "8", "3"), "1 4 7"),
             (step("5", "5", "1"), "5"),
             (step("1s", "3s", "1s"), "1s 2s 3s"),
@@ -347,7 +349,7 @@ mod tests {
             (times("512B", "4KiB", "2"), "512B 1KiB 2KiB 4KiB"),
             (times("1", "100", "10"), "1 10 100"),
             (times("1", "99", "10"), "1 10"),
-            (times("0.5", "2", "2"), "0.5 1.0 2.0"),
+            (times("0.5", "2", "2"), "0.5 1 2"),
             (times("1M", "4M", "2"), "1M 2M 4M"),
         ] {
             assert!(range.problem().is_none(), "{:?}", range.problem());

@@ -129,6 +129,15 @@ impl Steps {
         self.0.is_empty()
     }
 
+    /// Those that run outside of the environment: on its host, or on another.
+    pub fn outside(&self) -> Steps {
+        let is_outside = |step: &&Located<Step>| match &step.value {
+            Step::Run(run) => run.on.as_ref().is_some_and(|on| on.as_str() != "environment"),
+            Step::DropCaches { .. } | Step::Sleep(_) | Step::Upload(_) => false,
+        };
+        Steps(self.0.iter().filter(is_outside).cloned().collect())
+    }
+
     /// Every text that may hold a template.
     pub fn texts(&self) -> impl Iterator<Item = Text> {
         self.0.iter().flat_map(|step| match &step.value {

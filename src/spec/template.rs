@@ -88,6 +88,9 @@ impl Names {
         if !is_template(text) {
             return Vec::new();
         }
+        if let Some(problem) = of_other_tools(text, sources) {
+            return vec![problem];
+        }
         let environment = environment();
         match environment.template_from_str(text) {
             Ok(template) => {
@@ -113,10 +116,10 @@ impl Names {
                 problems.extend(unknown_filters(&format!("{{{{{text}}}}}"), span, sources));
                 problems
             }
-            Err(error) => vec![
-                Problem::at(span, format!("bad expression: {}", told(&error)))
-                    .help("compare with `==`, `!=` or `<`; join with `and`, `or`, `not`"),
-            ],
+            Err(error) => {
+                let span = within(span, "{{", sources);
+                vec![Problem::at(span, format!("bad expression: {}", told(&error))).help(instead(text))]
+            }
         }
     }
 
@@ -157,6 +160,31 @@ fn unknown_filters(text: &str, span: Span, sources: &Sources) -> Vec<Problem> {
             .help(suggest(&filter, filters::known()))
     };
     filters::used(text).into_iter().filter(is_unknown).map(problem).collect()
+}
+
+/// `${{ x }}` would leave a `$` before the value, and the shell would take both for a variable of its own.
+fn of_other_tools(text: &Text, sources: &Sources) -> Option<Problem> {
+    let start = text.find("${{").filter(|start| !text[start + 3..].starts_with('{'))?;
+    let problem = Problem::at(part(text, start..start + 3, sources), "`${{` is not written here");
+    Some(
+        problem
+            .label("the `$` would stay")
+            .help("write `{{ name }}`, or `${% raw %}{{{% endraw %}` for the letters"),
+    )
+}
+
+/// What to write instead of an expression of another language.
+fn instead(text: &str) -> &'static str {
+    let has_unit = text.split(|c: char| !c.is_alphanumeric() && c != '.').any(|word| {
+        word.starts_with(|c: char| c.is_ascii_digit()) && word.ends_with(|c: char| c.is_alphabetic())
+    });
+    match text {
+        _ if text.contains("{{") => "write the names without braces: all of it is an expression",
+        _ if text.contains("&&") || text.contains("||") => "`&&` is written `and`, `||` is written `or`",
+        _ if has_unit => "write numbers without a unit, and compare with `size|bytes` or in seconds",
+        _ if text.contains('=') => "`=` is written `==`; join with `and`, `or`, `not`",
+        _ => "compare with `==`, `!=` or `<`; join with `and`, `or`, `not`",
+    }
 }
 
 fn told(error: &minijinja::Error) -> String {

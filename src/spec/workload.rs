@@ -8,7 +8,7 @@ use super::expect::Expect;
 use super::located::{List, Located, Text};
 use super::metric::Metrics;
 use super::schema;
-use super::service::Service;
+use super::service::{Ready, Service};
 use super::step::{Steps, Upload};
 use super::time::TimeSpan;
 
@@ -36,8 +36,8 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::variables()))]
     pub env: IndexMap<Text, Text>,
-    /// Files and folders that are copied into the directory of the cell before `setup`: paths relative to
-    /// this file, or `{ from, to }`.
+    /// Files and folders that are copied into the directory of the cell before `setup`, and into those of its
+    /// services: paths relative to this file, or `{ from, to }`.
     ///
     /// Default: none. Example: `files: [scripts/load.sh, { from: data, to: input }]`
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "super::step::uploads")]
@@ -53,7 +53,8 @@ pub struct Workload {
     /// Default: none. Example: `prepare: [drop_caches, { sleep: 2s }]`
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub prepare: Steps,
-    /// The measured command: a line for the shell, or a list of arguments that no shell touches.
+    /// The measured command: text for the shell, or a list of arguments that no shell touches. Of several lines
+    /// one that fails does not stop the next: begin with `set -e`.
     ///
     /// Example: `run: dd if=data of=/dev/null bs=1M`
     pub run: Command,
@@ -101,6 +102,20 @@ impl Workload {
     /// The four lists of steps, in the order of a cell's life.
     pub fn steps(&self) -> [&Steps; 4] {
         [&self.setup, &self.prepare, &self.conclude, &self.cleanup]
+    }
+
+    /// Every text of its commands that may hold a template.
+    pub fn texts(&self) -> Vec<Text> {
+        let mut texts: Vec<Text> = self.run.words.iter().chain(self.env.values()).cloned().collect();
+        texts.extend(self.files.iter().flat_map(|file| std::iter::once(&file.from).chain(&file.to)).cloned());
+        texts.extend(self.steps().into_iter().flat_map(Steps::texts));
+        texts.extend(self.fetch.values.iter().cloned());
+        texts.extend(self.expect.iter().filter_map(|expect| expect.not.clone()));
+        for service in self.services.values() {
+            let Ready { port, log, command, .. } = &service.ready.value;
+            texts.extend(service.run.words.iter().chain(port).chain(log).chain(command).cloned());
+        }
+        texts
     }
 
     /// The hosts that a step names with `on`.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::table::{Table, printable};
-use super::{BOLD, DIM, PLAIN, show_text, trials};
+use super::{BOLD, DIM, PLAIN, show_text, trials, without_secrets};
 use crate::error::Error;
 use crate::plan::explain::{Action, Entry, Explanation};
 
@@ -56,6 +56,7 @@ fn show_action(out: &mut dyn Write, action: &Action) -> io::Result<()> {
 /// `text` with `start` before its first line, and the other lines below.
 fn show_lines(out: &mut dyn Write, text: &str, start: &str) -> io::Result<()> {
     let mut start = start.to_owned();
+    let text = &*without_secrets(text);
     for line in text.trim_end().lines() {
         writeln!(out, "{start}{}", printable(line))?;
         start = " ".repeat(start.len());

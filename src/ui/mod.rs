@@ -15,6 +15,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::RwLock;
 
+use crate::diagnostic::Problems;
 use crate::error::Error;
 use crate::plan::{Cell, Plan};
 use crate::report::Written;
@@ -32,7 +33,7 @@ const PLAIN: &str = "\x1b[0m";
 pub fn show_error(error: &Error) {
     if let Error::File(problems) = error {
         let colours = console_colours();
-        tell(render_problems(problems, colours, 100).trim_end());
+        tell(render_problems(&hidden(problems), colours, 100).trim_end());
         return;
     }
     tell(&format!("{RED}error{PLAIN}: {error}"));
@@ -79,17 +80,17 @@ pub fn show_left_behind(label: &str, run: &str) {
 
 /// Writes text to standard output, with colours on a terminal alone.
 fn show_text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
-    to_output(BufWriter::new(anstream::stdout().lock()), write)
+    to_output(WithoutSecrets { out: BufWriter::new(anstream::stdout().lock()), line: Vec::new() }, write)
 }
 
 /// Writes bytes to standard output as they are.
 fn show_data(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    // Names and values of the experiment alone: none is a secret.
     to_output(BufWriter::new(io::stdout().lock()), write)
 }
 
 /// A reader that is gone has seen enough; anything else that stops the output is an error.
-fn to_output(out: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
-    let mut out = WithoutSecrets { out, line: Vec::new(), has_secrets: has_secrets() };
+fn to_output(mut out: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
     match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Error::World { action: "write to standard output", source: error })
@@ -102,14 +103,10 @@ fn to_output(out: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result<(
 struct WithoutSecrets<W> {
     out: W,
     line: Vec<u8>,
-    has_secrets: bool,
 }
 
 impl<W: Write> Write for WithoutSecrets<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.has_secrets {
-            return self.out.write(bytes);
-        }
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
             self.line.extend(piece);
             if piece.ends_with(b"\n") {
@@ -160,16 +157,23 @@ pub fn hide(secrets: Secrets) {
     }
 }
 
-fn has_secrets() -> bool {
-    SECRETS.read().is_ok_and(|secrets| secrets.is_some())
-}
-
 fn without_secrets(text: &str) -> Cow<'_, str> {
     match SECRETS.read() {
         Ok(secrets) => secrets.as_ref().map_or(Cow::Borrowed(text), |secrets| secrets.hide(text)),
         // Rather nothing than a secret.
         Err(_) => Cow::Borrowed("***"),
     }
+}
+
+/// The same mistakes without secrets: once a message is wrapped, none would be found.
+fn hidden(problems: &Problems) -> Problems {
+    let mut problems = problems.clone();
+    for problem in &mut problems.problems {
+        problem.message = without_secrets(&problem.message).into_owned();
+        problem.label = without_secrets(&problem.label).into_owned();
+        problem.help = problem.help.as_ref().map(|help| without_secrets(help).into_owned());
+    }
+    problems
 }
 
 fn console_colours() -> bool {

@@ -20,6 +20,9 @@ pub fn render(problems: &Problems, colours: bool, width: usize) -> String {
     if let Some(more) = problems.problems.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         text.push_str(&format!("  and {more} more\n"));
     }
+    if problems.hides_others {
+        text.push_str("  what depends on these is looked at once they are mended\n");
+    }
     text
 }
 

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthStr;
 
+use super::without_secrets;
+
 /// The widths of the columns.
 #[derive(Debug, Default)]
 pub(super) struct Table(Vec<usize>);
@@ -40,8 +42,9 @@ impl Table {
 
 /// `text` on one line: what would break it or steer the terminal is written as in a program.
 pub(super) fn printable(text: &str) -> Cow<'_, str> {
+    let text = without_secrets(text);
     match text.contains(char::is_control) {
-        false => Cow::Borrowed(text),
+        false => text,
         true => text
             .chars()
             .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })

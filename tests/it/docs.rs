@@ -139,7 +139,21 @@ fn page() -> String {
     let source = fs::read_to_string("docs/language.in.md").unwrap();
     let mark = Regex::new(r"(?m)^<!-- keys of (\w+) -->\n").unwrap();
     let note = "<!-- Made of language.in.md and src/spec: UPDATE_DOCS=1 cargo test --test it fresh -->";
-    format!("{note}\n{}", mark.replace_all(&source, |found: &regex::Captures<'_>| table(&found[1])))
+    let page = mark.replace_all(&source, |found: &regex::Captures<'_>| table(&found[1]));
+    format!("{note}\n{}", page.replace("<!-- tools -->\n", &tools()))
+}
+
+/// The metrics of every known tool, those that are kept by default in bold.
+fn tools() -> String {
+    let row = |tool: &&dyn runner::metrics::MetricParser| {
+        let names = tool.metrics().into_iter().map(|metric| match metric.headline {
+            true => format!("**`{}`**", metric.name),
+            false => format!("`{}`", metric.name),
+        });
+        format!("| `{}` | {} |\n", tool.tool(), names.collect::<Vec<_>>().join(" "))
+    };
+    let rows: String = runner::metrics::TOOLS.iter().map(row).collect();
+    format!("| tool | metrics |\n| --- | --- |\n{rows}")
 }
 
 #[test]

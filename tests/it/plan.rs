@@ -443,9 +443,10 @@ report: { baseline: { environment: native } }
             axis("environment", &["docker"]),
             "net/docker/server=native/size=64 net/docker/server=docker/size=64 disk/docker",
         ),
+        (axis("size", &["9"]), "net/native/server=docker/size=9"),
         (
-            axis("size", &["9"]),
-            "net/native/server=native/size=9 net/docker/server=native/size=9 net/docker/server=docker/size=9 disk/native disk/docker net/native/server=docker/size=9",
+            axis("size", &["7"]),
+            "net/native/server=native/size=7 net/docker/server=native/size=7 net/docker/server=docker/size=7 disk/native disk/docker",
         ),
         (only("size == 9"), "net/native/server=docker/size=9"),
         (only("workload == 'disk'"), "disk/native disk/docker"),

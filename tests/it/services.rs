@@ -149,8 +149,9 @@ async fn services_are_stopped_whatever_happens() {
         assert!(happened.commands().contains(&"client remove"));
         assert!(happened.looks.iter().any(|look| look.starts_with("rack") && look.contains("rm -rf")));
     }
-    let world =
-        World::new(|_, command| if command == "before" || command == "remove" { ok() } else { forever() });
+    let world = World::new(
+        |_, command| if ["before", "after", "remove"].contains(&command) { ok() } else { forever() },
+    );
     let happened = world.stop_after(9).run(&yaml(PORT)).await;
     assert_eq!(happened.outcome().status, Status::Interrupted);
     assert_eq!(happened.spans()[0].3, 9);

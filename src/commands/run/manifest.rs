@@ -22,7 +22,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Problems> {
     let problem =
         Problem::of_file(format!("a run of {cells} cells is more than {CELL_LIMIT}, and can't be kept"))
             .help("measure a part of them at a time: shorten an axis, or name one block less");
-    Err(Problems { problems: vec![problem], sources: experiment.sources.clone() })
+    Err(Problems::new(vec![problem], experiment.sources.clone()))
 }
 
 pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: String) -> Manifest {

@@ -3,7 +3,7 @@
 use super::super::environment::{self as settings, Container};
 use super::super::template::{Names, is_template};
 use super::super::{Environment, Spec, Text};
-use super::{steps, variable_names};
+use super::{NATIVE, steps, variable_names};
 use crate::diagnostic::{Problem, Sources};
 
 pub(super) fn check(
@@ -33,6 +33,12 @@ pub(super) fn check(
         problems.push(
             Problem::at(shell.span, format!("`{}` is not a shell", shell.value))
                 .help("write a program and its options, such as `bash -euo pipefail`"),
+        );
+    }
+    if let Some(container) = container.as_ref().filter(|_| name.as_str() == NATIVE) {
+        problems.push(
+            Problem::at(container.span, "`native` is the machine itself, without a container")
+                .help("give this environment another name, such as `docker`"),
         );
     }
     if let Some(container) = container {

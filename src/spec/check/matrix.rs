@@ -14,7 +14,19 @@ pub(in crate::spec) const AXES: [&str; 3] = ["workload", "host", "environment"];
 /// Keys of a block beside its axes.
 const KEYS: [&str; 5] = ["repetitions", "warmup", "exclude", "include", "zip"];
 
+/// The most blocks and entries of their `include`: each is compared with each.
+const BLOCK_LIMIT: usize = 1000;
+
 pub(super) fn check(spec: &Spec, sources: &Sources, problems: &mut Vec<Problem>) {
+    let blocks = spec.matrix.iter().map(|block| 1 + block.include.len()).sum::<usize>();
+    if blocks > BLOCK_LIMIT {
+        let span = spec.matrix.first().map(|block| block.span).unwrap_or_default();
+        problems.push(
+            Problem::at(span, format!("the matrix has {blocks} blocks and entries, more than {BLOCK_LIMIT}"))
+                .help("write lists of values, and leave combinations out by `exclude`"),
+        );
+        return;
+    }
     for workload in spec.workloads.values() {
         derived::check(spec, workload, sources, problems);
     }

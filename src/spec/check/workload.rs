@@ -1,15 +1,21 @@
 //! Rules on one workload: its services, its commands, and the names in their templates.
 
+use std::collections::BTreeSet;
+
 use super::super::expect::exit_code;
 use super::super::service::{Ready, Service};
-use super::super::template::{Names, is_template, names_in, variables};
+use super::super::template::{Names, is_template, names_in, names_in_expression, variables};
 use super::super::workload::Command;
-use super::super::{Spec, Text, Workload};
+use super::super::{Environment, Spec, Text, Workload};
 use super::{is_identifier, must_exist, steps, variable_names};
 use crate::diagnostic::{Problem, Sources};
 
+/// The most bytes of all parameters in the name of a cell, which is a path.
+const NAME_LIMIT: usize = 3000;
+/// What one value takes there at most.
+const VALUE_LIMIT: usize = 116;
 /// Names that no parameter may take, since templates know them already.
-const RESERVED: [&str; 12] = [
+const RESERVED: [&str; 22] = [
     "workload",
     "host",
     "environment",
@@ -22,6 +28,16 @@ const RESERVED: [&str; 12] = [
     "repetitions",
     "warmup",
     "env",
+    "true",
+    "false",
+    "none",
+    "and",
+    "or",
+    "not",
+    "in",
+    "is",
+    "if",
+    "else",
 ];
 
 pub(super) fn check(
@@ -31,12 +47,26 @@ pub(super) fn check(
     sources: &Sources,
     problems: &mut Vec<Problem>,
 ) {
+    let before = problems.len();
     for name in workload.parameters.keys().chain(workload.services.keys()).filter(|name| !is_identifier(name))
     {
         problems.push(
             Problem::at(name.span, format!("`{}` can't be named in a template", name.value))
                 .help("use letters, digits and `_`, and start with a letter"),
         );
+    }
+    let length: usize = workload.parameters.keys().map(|name| name.len() + VALUE_LIMIT).sum();
+    if length > NAME_LIMIT {
+        problems.push(
+            Problem::at(
+                name.span,
+                format!("`{}` has too many parameters: they would not fit into a path", name.value),
+            )
+            .help("split the workload, or give the parameters shorter names"),
+        );
+    }
+    if let Some(timeout) = workload.timeout.as_ref().filter(|timeout| timeout.value.0.is_zero()) {
+        problems.push(Problem::at(timeout.span, "nothing ends in no time").help("write a longer `timeout`"));
     }
     for parameter in workload.parameters.keys() {
         if RESERVED.contains(&parameter.as_str()) {
@@ -84,7 +114,10 @@ pub(super) fn check(
         let refused = codes.filter_map(|code| Some(Problem::at(code.span, exit_code(code).err()?)));
         problems.extend(refused.map(|problem| problem.help("write it in digits, such as `1`")));
     }
-    unused_parameters(spec, name, workload, problems);
+    // A template with a mistake may be what uses it.
+    if problems.len() == before {
+        unused_parameters(spec, name, workload, problems);
+    }
 }
 
 impl Spec {
@@ -102,6 +135,15 @@ impl Spec {
 fn check_command(command: &Command, names: &Names, sources: &Sources, problems: &mut Vec<Problem>) {
     for word in &command.words {
         problems.extend(names.check(word, sources));
+    }
+    if let Some(program) = command.words.first().filter(|word| command.is_list && !is_template(word))
+        && program.contains(char::is_whitespace)
+    {
+        problems.push(
+            Problem::at(program.span, format!("no program is called `{}`", program.value))
+                .label("the first of a list is the program, the others are its arguments")
+                .help("write one line, or `|` and a line for each command"),
+        );
     }
 }
 
@@ -154,19 +196,24 @@ fn check_pattern(pattern: &Text, problems: &mut Vec<Problem>) {
 
 /// A parameter that no template of the workload or of an environment names changes nothing.
 fn unused_parameters(spec: &Spec, name: &Text, workload: &Workload, problems: &mut Vec<Problem>) {
-    let used = serde_json::to_string(&(workload, &spec.environments)).unwrap_or_default();
-    let when = workload.expect.as_ref().and_then(|expect| expect.when.as_deref());
-    let used = used + &when.map(|when| format!("{{{{{when}}}}}")).unwrap_or_default();
-    for parameter in workload.parameters.keys().filter(|name| !RESERVED.contains(&name.as_str())) {
-        let word = regex::Regex::new(&format!(r"\{{[{{%][^}}]*\b{}\b", regex::escape(parameter)));
-        if word.is_ok_and(|word| !word.is_match(&used)) {
-            problems.push(
-                Problem::at(
-                    parameter.span,
-                    format!("parameter `{}` of workload `{}` is never used", parameter.value, name.value),
-                )
-                .help(format!("write `{{{{ {} }}}}` in a command, or remove it", parameter.value)),
-            );
-        }
+    let when = workload.expect.iter().filter_map(|expect| expect.when.as_deref());
+    let defaults = workload.parameters.values().cloned();
+    let places =
+        workload.services.values().flat_map(|service| service.host.iter().chain(&service.environment));
+    let texts = workload.texts().into_iter().chain(defaults).chain(places.cloned());
+    let used: BTreeSet<String> = texts
+        .flat_map(|text| names_in(&text))
+        .chain(when.flat_map(|when| names_in_expression(when)))
+        .chain(spec.environments.values().flat_map(Environment::texts).flat_map(|text| names_in(&text)))
+        .collect();
+    let is_unused = |name: &&Text| !used.contains(name.as_str()) && !RESERVED.contains(&name.as_str());
+    for parameter in workload.parameters.keys().filter(is_unused) {
+        problems.push(
+            Problem::at(
+                parameter.span,
+                format!("parameter `{}` of workload `{}` is never used", parameter.value, name.value),
+            )
+            .help(format!("write `{{{{ {} }}}}` in a command, or remove it", parameter.value)),
+        );
     }
 }

@@ -58,7 +58,13 @@ const NAMED: [(&str, &str); 8] = [
 ];
 
 /// Words of other tools, and ours.
-const SYNONYMS: [(&str, &str); 34] = [
+const SYNONYMS: [(&str, &str); 40] = [
+    ("reps", "repetitions"),
+    ("user", "ssh"),
+    ("ansible_host", "ssh"),
+    ("host", "address"),
+    ("mem_limit", "memory"),
+    ("environment", "env"),
     ("command", "run"),
     ("cmd", "run"),
     ("script", "run"),
@@ -131,13 +137,16 @@ fn synonym(written: &str) -> Option<&'static str> {
 
 /// What to write instead of an unknown key of a section of type `name` with these keys.
 pub(super) fn instead_of(written: &str, name: &str, keys: &[&str]) -> String {
-    let near = nearest(written, keys.iter().copied());
-    if let Some((_, key)) = near.filter(|(distance, _)| *distance <= 1) {
-        return format!("did you mean `{key}`?");
+    if name == "Workload" && ["host", "environment"].contains(&written) {
+        return format!("choose it in a block of `matrix`: `- {written}: [NAME]`");
     }
     let meant = synonym(written);
     if let Some(key) = meant.filter(|key| keys.contains(key)) {
         return format!("it is called `{key}` here");
+    }
+    let near = nearest(written, keys.iter().copied());
+    if let Some((_, key)) = near.filter(|(distance, _)| *distance <= 1) {
+        return format!("did you mean `{key}`?");
     }
     if written == "name" && !keys.contains(&"name") {
         return match name {

@@ -175,7 +175,10 @@ impl Container {
     /// is given a moment to notice.
     pub async fn death(&self) -> Option<String> {
         for _ in 0..5 {
-            let state = self.engine.docker.inspect_container(&self.id, None).await.ok()?.state?;
+            let state = match self.engine.docker.inspect_container(&self.id, None).await {
+                Err(error) if is_missing(&error) => return Some("its container is gone".into()),
+                found => found.ok()?.state?,
+            };
             match (state.running?, state.oom_killed) {
                 (true, _) => tokio::time::sleep(Duration::from_millis(100)).await,
                 (false, Some(true)) => {

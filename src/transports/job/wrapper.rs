@@ -39,7 +39,8 @@ pub(super) fn script(job: &Job) -> String {
     // takes `-1234` for `-1`, every process of the machine.
     let (start, kill, root) = match sudo {
         true => (format!("exec \"$setsid\" $s env {variables}"), r#"$s sh -c "kill \$*" sh"#, "$s"),
-        false => (format!("export {variables}\nexec \"$setsid\""), "kill", ""),
+        // Set aside before the variables: one of them may be called `setsid`.
+        false => (format!("set -- \"$setsid\" \"$@\"\nexport {variables}\nexec"), "kill", ""),
     };
     let (arguments, warm_up) = (quote_all(command), quote_all(&command.warm_up()));
     let (directory, sweep) = (quote(directory), quote(&sweep("RUNNER_JOB", id)));
