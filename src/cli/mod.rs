@@ -125,14 +125,15 @@ pub enum PlanFormat {
 Examples:
   runner explain experiments/docker-vs-native.yaml disk-read/lattepanda-a/docker
   runner explain experiments/quickstart.yaml disk-write
+  runner explain experiments/quickstart.yaml           the names of all cells
 
-`runner plan` shows the names of the cells. Where a final value differs from what is written, both
+Where a final value differs from what is written, both
 are shown. Ports and addresses are known only in a run and stand as `<port of server>`.")]
 pub struct ExplainArguments {
     /// The experiment.
     pub file: PathBuf,
-    /// The cell's name, or a part that no other cell's name holds.
-    pub cell: String,
+    /// The cell's name, or a part that no other cell's name holds; without it, the names of all are listed.
+    pub cell: Option<String>,
     /// What the command line changes of it.
     #[command(flatten)]
     pub changes: Changes,

@@ -12,8 +12,12 @@ use crate::{metrics, ui};
 
 pub(super) fn show(arguments: &ExplainArguments) -> Result<u8, Error> {
     let Experiment { spec, sources, plan, .. } = experiment::read(&arguments.file, &arguments.changes)?;
-    let index = find(plan.cells(), &arguments.cell)
-        .map_err(|NoCell { message, help }| Error::Usage { message, help })?;
+    let Some(name) = &arguments.cell else {
+        ui::explain::show_names(plan.cells())?;
+        return Ok(EXIT_OK);
+    };
+    let index =
+        find(plan.cells(), name).map_err(|NoCell { message, help }| Error::Usage { message, help })?;
     let defaults = Defaults {
         workdir: DEFAULT_WORKDIR.to_owned(),
         timeout: TimeSpan(DEFAULT_TIMEOUT),

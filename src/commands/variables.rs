@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::diagnostic::{Problem, Sources};
 use crate::plan::substitute::Context;
 use crate::secrets::Secrets;
-use crate::spec::Spec;
+use crate::spec::{LOCALHOST, NATIVE, Spec};
 use crate::ui;
 
 /// Gives `spec` every variable that it names, and hides their values in everything that is printed.
@@ -51,7 +51,8 @@ fn unfit(spec: &Spec, value: &str) -> Option<String> {
     let names = spec.workloads.keys().chain(spec.hosts.keys()).chain(spec.environments.keys());
     let blocks = spec.matrix.iter().flat_map(|block| &block.axes.0).flat_map(|(_, values)| values.written());
     let parameters = spec.workloads.values().flat_map(|workload| workload.parameters.values());
-    if names.chain(blocks).chain(parameters).any(|name| name.value == value) {
+    let is_name = names.chain(blocks).chain(parameters).any(|name| name.value == value);
+    if is_name || [LOCALHOST, NATIVE].contains(&value) {
         return Some("is also a name or a value of the experiment".to_owned());
     }
     let is_number = value.chars().all(|letter| letter.is_ascii_digit());

@@ -14,7 +14,7 @@ use crate::diagnostic::{Problem, Span};
 use crate::spec::{Spec, template};
 
 /// The most combinations that the expressions of a plan are evaluated for.
-const EVALUATION_LIMIT: usize = 20_000_000;
+const EVALUATION_LIMIT: usize = 10_000_000;
 
 /// The hosts of an experiment as templates see them, and the templates of its derived parameters.
 #[derive(Debug)]

@@ -21,7 +21,8 @@ pub struct Expect {
     /// Default: none by name. Example: `metrics: [throughput_received]`
     #[serde(default, skip_serializing_if = "List::is_empty")]
     pub metrics: List,
-    /// An expression that must be true; it may name the metrics, in their base units (bit/s, byte/s, s).
+    /// An expression that must be true; it may name the metrics, in their base units (bit/s, byte/s, s) whatever
+    /// unit the file gives them.
     ///
     /// Default: none. Example: `when: "throughput_received > 10e6"`
     pub when: Option<Text>,

@@ -31,7 +31,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use check::check;
+pub use check::{LOCALHOST, NATIVE, check};
 pub use environment::Environment;
 pub use host::Host;
 pub use located::{List, Located, Text};

@@ -5,7 +5,13 @@ use std::io::{self, Write};
 use super::table::{Table, printable};
 use super::{BOLD, DIM, PLAIN, show_text, trials, without_secrets};
 use crate::error::Error;
+use crate::plan::Cell;
 use crate::plan::explain::{Action, Entry, Explanation};
+
+/// Prints the name of each cell.
+pub fn show_names(cells: impl IntoIterator<Item = Cell>) -> Result<(), Error> {
+    show_text(|out| cells.into_iter().try_for_each(|cell| writeln!(out, "{}", cell.name)))
+}
 
 /// Prints an explanation.
 pub fn show_explanation(explanation: &Explanation) -> Result<(), Error> {

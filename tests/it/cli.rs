@@ -84,7 +84,6 @@ fn wrong_usage_is_2() {
         &["plan", "nap.yaml", "--set", "seed"],
         &["plan"],
         &["check"],
-        &["explain", "nap.yaml"],
         &["completions"],
         &["report"],
     ] {

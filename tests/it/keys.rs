@@ -209,6 +209,20 @@ repetitions: 1
 }
 
 #[test]
+fn each_rule_is_judged_by_itself() {
+    let ended = run("workloads:
+  show:
+    run: echo rate=5; exit 4
+    metrics: { extract: { rate: { regex: 'rate=(\\d+)', unit: MB/s } } }
+    expect: { exit: 0, metrics: [rate, elapsed], when: rate >= 5e6, not: ra.e }
+repetitions: 1
+");
+    let verdicts = ended.records[0]["expectations"].as_array().unwrap();
+    let holds: Vec<_> = verdicts.iter().map(|verdict| verdict["holds"].as_bool().unwrap()).collect();
+    assert_eq!(holds, [false, true, true, true, false], "{verdicts:#?}");
+}
+
+#[test]
 fn a_service_is_measured_and_ended_as_the_file_says() {
     let ended = run(r#"
 workloads:
@@ -263,6 +277,56 @@ repetitions: 1
         assert!(!text.contains("hunter2"), "{text}");
     }
     assert!(ended.printed.contains("*** is wrong"), "{}", ended.printed);
+}
+
+#[test]
+fn a_secret_is_hidden_where_a_text_is_cut_and_in_names() {
+    let long = "a".repeat(64);
+    let ended = run_with(
+        &format!(
+            "
+workloads:
+  cut:
+    prepare: 'echo {long} {{{{ env.RUNNER_TEST_SECRET }}}}; false'
+    run: 'true'
+  last: {{ run: \"printf 'x%.0s' $(seq 290); echo {{{{ env.RUNNER_TEST_SECRET }}}}; exit 3\" }}
+  name: {{ run: 'touch a-{{{{ env.RUNNER_TEST_SECRET }}}}', fetch: 'a-*' }}
+repetitions: 1
+"
+        ),
+        &[],
+        &[("RUNNER_TEST_SECRET", "hunter2-and-more")],
+    );
+    let files = files_below(&ended.folder.path().join("results"));
+    for path in &files {
+        let text = String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+        assert!(
+            !text.contains("hunt") && !path.to_string_lossy().contains("hunt"),
+            "{}: {text}",
+            path.display()
+        );
+    }
+    assert!(!ended.printed.contains("hunt"), "{}", ended.printed);
+    let name = ended.records.iter().find(|record| record["workload"] == "name").unwrap();
+    assert_eq!(ended.output(name, "files/a-***"), "", "the record leads to the file");
+}
+
+#[test]
+fn what_can_not_be_hidden_is_refused_and_words_of_the_format_stay() {
+    let yaml = "workloads: { show: { run: 'echo {{ env.RUNNER_TEST_SECRET }}' } }\nrepetitions: 1\n";
+    for value in ["native", "show", "7", "x"] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("x.yaml"), yaml).unwrap();
+        let mut command = Command::cargo_bin("runner").unwrap();
+        command.current_dir(folder.path()).args(["run", "x.yaml"]).env("RUNNER_TEST_SECRET", value);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{value}");
+    }
+    for value in ["ok", "measure", "elapsed", "2026"] {
+        let ended = run_with(yaml, &[], &[("RUNNER_TEST_SECRET", value)]);
+        assert_eq!(ended.code, Some(0), "{value}: {}", ended.printed);
+        assert_eq!((ended.stdout().as_str(), &ended.records[0]["status"]), ("***\n", &"ok".into()));
+    }
 }
 
 #[test]

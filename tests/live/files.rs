@@ -340,6 +340,8 @@ async fn what_is_fetched_stays_in_the_directory_and_below_its_limits() {
         assert_eq!(names(&found), expected, "{patterns:?}");
         assert_eq!(found.unmatched, unmatched, "{patterns:?}");
     }
+    // Something that is outside must be there.
+    let _beside = tempfile::NamedTempFile::new_in(Path::new(&place.directory).parent().unwrap()).unwrap();
     for pattern in ["out", "up", "up/*", ".?/*"] {
         let error = place.fetch(&[pattern]).await.unwrap_err();
         assert!(error.message.contains("leads out of it"), "{pattern}: {error}");

@@ -142,8 +142,14 @@ impl Wanted {
         let wanted = |what: &str| Problem::at(node.span, format!("{what} is wanted here")).label(node.what());
         match (self, written) {
             (Wanted::Section { name, keys }, _) => section(name, keys, node, key),
-            (Wanted::List, _) => wanted("a list").help("write `[one, two]`, or `- one` lines below it"),
-            (Wanted::Text, _) => wanted("a text").help("write one value"),
+            (Wanted::List, _) => wanted("a list").help(match node.kind {
+                Kind::Map(_) => "put `- ` before its first key, and two blanks before the others",
+                _ => "write `[one, two]`, or `- one` lines below it",
+            }),
+            (Wanted::Text, _) => wanted("a text").help(match node.kind {
+                Kind::List(_) => "write one value; several are written on an axis, in a block of `matrix`",
+                _ => "write one value",
+            }),
             (Wanted::Other(what), _) => wanted(what),
             (Wanted::OneOf(words), _) => {
                 wanted("a word").help(format!("write one of {}", words::listed(words)))
@@ -190,19 +196,20 @@ fn section(name: &str, keys: &[&str], node: &Node, key: Option<&Node>) -> Proble
     let example = words::example(name, above);
     problem.help(match (&node.kind, example) {
         (Kind::List(_), Some(example)) => format!("write `{example}`, without `-` and `[…]`"),
-        (Kind::Text(text), _) if separator(text).is_some() => separator(text).unwrap_or_default(),
+        (Kind::Text(text), _) if separator(text, keys).is_some() => separator(text, keys).unwrap_or_default(),
         (_, Some(example)) if name.is_empty() => format!("write `{example}`, or `{{}}` for none"),
         (_, Some(example)) => format!("write `{example}`"),
         (_, None) => "write `key: value` lines below it, or `{}` for none".to_owned(),
     })
 }
 
-/// What is meant by `run:x` and `run = x`.
-fn separator(text: &str) -> Option<String> {
+/// What is meant by `run:x` and `run = x`, where `run` may stand; not by `debian:12`.
+fn separator(text: &str, keys: &[&str]) -> Option<String> {
     let (key, value) = text.split_once([':', '='])?;
     let (key, value) = (key.trim(), value.trim());
     let is_key =
         !key.is_empty() && key.chars().all(|letter| letter.is_alphanumeric() || "_-".contains(letter));
-    (is_key && !value.is_empty() && !text.contains('\n'))
+    let is_known = keys.is_empty() || keys.contains(&key);
+    (is_key && is_known && !value.is_empty() && !text.contains('\n'))
         .then(|| format!("write `{key}: {value}`, with a colon and a blank"))
 }
