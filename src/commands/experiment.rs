@@ -4,7 +4,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the files of an experiment")]
 
 use std::hash::{BuildHasher, RandomState};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::{
     fs,
     io::{self, Read},
@@ -27,8 +27,8 @@ pub(super) struct Experiment {
     pub plan: Plan,
     /// Whether its seed was drawn for this command, since neither the file nor the command line has one.
     pub is_seed_drawn: bool,
-    /// The experiment as it will be run, as YAML.
-    pub yaml: String,
+    /// The experiment as it will be run, with the templates of its hosts.
+    kept: Spec,
     /// SHA-256 of that YAML without a seed that was only drawn for this run, in hexadecimal.
     pub digest: String,
     /// What may not be written.
@@ -64,10 +64,43 @@ pub(super) fn read(file: &Path, changes: &Changes) -> Result<Experiment, Problem
         return Err(Problems::new(missing, sources));
     }
     let kept = Spec { title, hosts, ..spec.clone() };
-    let yaml = kept.to_yaml();
-    let without_draw = Spec { seed: kept.seed.clone().filter(|_| !is_seed_drawn), ..kept }.to_yaml();
+    let without_draw = Spec { seed: kept.seed.clone().filter(|_| !is_seed_drawn), ..kept.clone() }.to_yaml();
     let digest = Sha256::digest(without_draw).iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Experiment { spec, sources, plan, is_seed_drawn, yaml, digest, secrets })
+    Ok(Experiment { spec, sources, plan, is_seed_drawn, kept, digest, secrets })
+}
+
+impl Experiment {
+    /// The experiment as YAML that lies in `folder`: the files that it names are found from there.
+    pub(super) fn yaml_in(&self, folder: &Path) -> String {
+        let mut kept = self.kept.clone();
+        for path in kept.paths_mut() {
+            let named = self.sources.directory(path.span).join(path.as_str());
+            if let Some(relative) = relative(&named, folder) {
+                path.value = relative;
+            }
+        }
+        kept.to_yaml()
+    }
+}
+
+/// `path` as it is written from `folder`.
+fn relative(path: &Path, folder: &Path) -> Option<String> {
+    let plain = |path: &Path| {
+        let whole = std::path::absolute(path).ok()?;
+        // `x/..` is nothing, as long as `x` is no link; then the path still leads there, only longer.
+        whole.components().try_fold(PathBuf::new(), |mut plain, part| {
+            match part {
+                Component::ParentDir => drop(plain.pop()),
+                part => plain.push(part),
+            }
+            Some(plain)
+        })
+    };
+    let (path, folder) = (plain(path)?, plain(folder)?);
+    let same = path.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
+    let up = folder.components().skip(same).map(|_| Component::ParentDir);
+    let relative: PathBuf = up.chain(path.components().skip(same)).collect();
+    Some(relative.to_string_lossy().into_owned())
 }
 
 /// What reads the files; `--set` replaces values in them as they are read.

@@ -44,7 +44,9 @@ async fn execute(arguments: &RunArguments, experiment: Experiment) -> Result<u8,
         () = stop.cancelled() => return Ok(EXIT_INTERRUPTED),
     };
     let manifest = manifest::new(arguments, &experiment, id.clone());
-    let writer = RunWriter::create(&arguments.results, manifest, &experiment.yaml, experiment.secrets)?;
+    // Whatever the run's own folder will be called, it lies there.
+    let yaml = experiment.yaml_in(&arguments.results.join(&manifest.experiment).join(&id));
+    let writer = RunWriter::create(&arguments.results, manifest, &yaml, experiment.secrets)?;
     let recorder = Recorder::new(writer, progress, &experiment.plan);
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
     let run = Run::new(id, experiment, machines, stop.clone(), events);

@@ -1,9 +1,9 @@
 //! What the names of an expression stand for at the points of a grid, and the templates of derived
 //! parameters. Read [`Scope::each`].
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use minijinja::{Environment, Value};
 
@@ -23,7 +23,7 @@ pub(super) struct Scope {
     variables: Value,
     pub step_hosts: StepHosts,
     /// How many combinations of values were evaluated.
-    evaluated: Cell<usize>,
+    evaluated: AtomicUsize,
     pub templates: Environment<'static>,
 }
 
@@ -35,7 +35,7 @@ impl Scope {
             hosts,
             variables,
             step_hosts: step_hosts(spec),
-            evaluated: Cell::new(0),
+            evaluated: AtomicUsize::new(0),
             templates: template::environment(),
         }
     }
@@ -51,8 +51,8 @@ impl Scope {
         mut visit: impl FnMut(usize, &[usize], &Arc<Context>) -> Result<(), Problem>,
     ) -> Result<(), Problem> {
         let mut context = Arc::new(self.empty(grid));
-        self.evaluated.set(self.evaluated.get().saturating_add(subspace.length));
-        if self.evaluated.get() > EVALUATION_LIMIT {
+        let before = self.evaluated.fetch_add(subspace.length, Ordering::Relaxed);
+        if before.saturating_add(subspace.length) > EVALUATION_LIMIT {
             let message =
                 format!("more than {EVALUATION_LIMIT} combinations of values would have to be looked at");
             let help =

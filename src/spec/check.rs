@@ -4,6 +4,7 @@
 mod derived;
 mod environment;
 mod matrix;
+mod parameters;
 mod steps;
 mod workload;
 

@@ -12,6 +12,7 @@ mod merge;
 pub mod metric;
 mod narrow;
 mod parse;
+mod paths;
 pub mod range;
 mod schema;
 mod serialize;

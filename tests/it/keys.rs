@@ -209,6 +209,25 @@ repetitions: 1
 }
 
 #[test]
+fn the_kept_experiment_is_planned_again_from_where_it_lies() {
+    let yaml = "include: [parts/more.yaml]
+workloads: { one: { files: [data/in.txt], run: cat in.txt } }
+repetitions: 1
+";
+    let more = "workloads: { two: { prepare: { upload: near.txt }, run: cat near.txt } }\n";
+    let files = [("data/in.txt", "x"), ("parts/more.yaml", more), ("parts/near.txt", "y")];
+    let ended = run_with(yaml, &files, &[]);
+    assert_eq!(ended.code, Some(0), "{}", ended.printed);
+    let kept = fs::read_to_string(ended.directory.join("experiment.yaml")).unwrap();
+    for path in ["../../../data/in.txt", "../../../parts/near.txt"] {
+        assert!(kept.contains(path), "{kept}");
+    }
+    let mut command = Command::cargo_bin("runner").unwrap();
+    let output = command.current_dir(&ended.directory).args(["check", "experiment.yaml"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn each_rule_is_judged_by_itself() {
     let ended = run("workloads:
   show:

@@ -41,6 +41,7 @@ const BEYOND: &[(&str, &[&str])] = &[
             "drop-cache",
             "expectations",
             "include-of-half-a-group",
+            "long-names-and-no-time",
             "native-in-a-container",
             "parameter-of-an-environment",
             "paths-of-files",

@@ -101,7 +101,6 @@ fn cases() -> Vec<(&'static str, String, &'static str)> {
         ("too many keys", (0..90_000).map(|n| format!("k{n}: 1\n")).collect(), "too many values"),
         ("many wrong values", (0..10_000).fold("workloads:\n".into(), |text, n| format!("{text}  w{n}: x\n")), "and 30 more"),
         ("many blocks", format!("{NAP}matrix:\n{}", "  - { repetitions: 1 }\n".repeat(12_000)), "12000 blocks and entries, more than 1000"),
-        ("a long name", format!("workloads: {{ {}: {{ run: x }} }}\n", "n".repeat(300)), "has 300 bytes, more than 100"),
         ("control characters", "workloads:\n  nap: { run: \"sleep \\0 1\" }\n".into(), "ok"),
         ("a zero byte", "workloads:\n  nap: { run: sleep\u{0}1 }\n".into(), "unexpected character"),
         ("a tag", "workloads:\n  nap: { run: !!python/object sleep }\n".into(), "ok"),

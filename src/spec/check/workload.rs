@@ -1,44 +1,12 @@
 //! Rules on one workload: its services, its commands, and the names in their templates.
 
-use std::collections::BTreeSet;
-
 use super::super::expect::exit_code;
 use super::super::service::{Ready, Service};
-use super::super::template::{Names, is_template, names_in, names_in_expression, variables};
+use super::super::template::{Names, is_template};
 use super::super::workload::Command;
-use super::super::{Environment, Spec, Text, Workload};
-use super::{is_identifier, must_exist, steps, variable_names};
+use super::super::{Spec, Text, Workload};
+use super::{must_exist, parameters, steps, variable_names};
 use crate::diagnostic::{Problem, Sources};
-
-/// The most bytes of all parameters in the name of a cell, which is a path.
-const NAME_LIMIT: usize = 3000;
-/// What one value takes there at most.
-const VALUE_LIMIT: usize = 116;
-/// Names that no parameter may take, since templates know them already.
-const RESERVED: [&str; 22] = [
-    "workload",
-    "host",
-    "environment",
-    "trial",
-    "services",
-    "port",
-    "exclude",
-    "include",
-    "zip",
-    "repetitions",
-    "warmup",
-    "env",
-    "true",
-    "false",
-    "none",
-    "and",
-    "or",
-    "not",
-    "in",
-    "is",
-    "if",
-    "else",
-];
 
 pub(super) fn check(
     spec: &Spec,
@@ -48,44 +16,9 @@ pub(super) fn check(
     problems: &mut Vec<Problem>,
 ) {
     let before = problems.len();
-    for name in workload.parameters.keys().chain(workload.services.keys()).filter(|name| !is_identifier(name))
-    {
-        problems.push(
-            Problem::at(name.span, format!("`{}` can't be named in a template", name.value))
-                .help("use letters, digits and `_`, and start with a letter"),
-        );
-    }
-    let length: usize = workload.parameters.keys().map(|name| name.len() + VALUE_LIMIT).sum();
-    if length > NAME_LIMIT {
-        problems.push(
-            Problem::at(
-                name.span,
-                format!("`{}` has too many parameters: they would not fit into a path", name.value),
-            )
-            .help("split the workload, or give the parameters shorter names"),
-        );
-    }
+    parameters::check(name, workload, problems);
     if let Some(timeout) = workload.timeout.as_ref().filter(|timeout| timeout.value.0.is_zero()) {
         problems.push(Problem::at(timeout.span, "nothing ends in no time").help("write a longer `timeout`"));
-    }
-    for parameter in workload.parameters.keys() {
-        if RESERVED.contains(&parameter.as_str()) {
-            problems.push(
-                Problem::at(parameter.span, format!("`{}` can't be a parameter", parameter.value))
-                    .help("choose another name"),
-            );
-        }
-    }
-    for (parameter, default) in &workload.parameters {
-        if let Some(variable) = variables(names_in(default)).next() {
-            problems.push(
-                Problem::at(default.span, format!("parameter `{}` would show a secret", parameter.value))
-                    .label("the value of a parameter is part of names and tables")
-                    .help(format!(
-                        "write `{{{{ env.{variable} }}}}` where it is used, in a command or in `env`"
-                    )),
-            );
-        }
     }
     let cell = spec.cell_names(workload.parameters.keys());
     let beside = spec.trial_names(workload);
@@ -116,7 +49,7 @@ pub(super) fn check(
     }
     // A template with a mistake may be what uses it.
     if problems.len() == before {
-        unused_parameters(spec, name, workload, problems);
+        parameters::check_use(spec, name, workload, problems);
     }
 }
 
@@ -191,29 +124,5 @@ fn check_pattern(pattern: &Text, problems: &mut Vec<Problem>) {
         let told = error.to_string();
         let last = told.lines().last().unwrap_or_default().trim_start_matches("error: ");
         problems.push(Problem::at(pattern.span, format!("bad regular expression: {last}")));
-    }
-}
-
-/// A parameter that no template of the workload or of an environment names changes nothing.
-fn unused_parameters(spec: &Spec, name: &Text, workload: &Workload, problems: &mut Vec<Problem>) {
-    let when = workload.expect.iter().filter_map(|expect| expect.when.as_deref());
-    let defaults = workload.parameters.values().cloned();
-    let places =
-        workload.services.values().flat_map(|service| service.host.iter().chain(&service.environment));
-    let texts = workload.texts().into_iter().chain(defaults).chain(places.cloned());
-    let used: BTreeSet<String> = texts
-        .flat_map(|text| names_in(&text))
-        .chain(when.flat_map(|when| names_in_expression(when)))
-        .chain(spec.environments.values().flat_map(Environment::texts).flat_map(|text| names_in(&text)))
-        .collect();
-    let is_unused = |name: &&Text| !used.contains(name.as_str()) && !RESERVED.contains(&name.as_str());
-    for parameter in workload.parameters.keys().filter(is_unused) {
-        problems.push(
-            Problem::at(
-                parameter.span,
-                format!("parameter `{}` of workload `{}` is never used", parameter.value, name.value),
-            )
-            .help(format!("write `{{{{ {} }}}}` in a command, or remove it", parameter.value)),
-        );
     }
 }
