@@ -2,7 +2,9 @@
 //! axes at their first. What a trial alone knows is a placeholder. So `{{ size / 2 }}` of a text, or a limit
 //! that is none, is a mistake in the file and no failure of a trial.
 
-use minijinja::context;
+use std::collections::BTreeMap;
+
+use minijinja::{Value, context};
 
 use super::grid::{ENVIRONMENT, Grid, Subspace};
 use super::scope::{Scope, failed};
@@ -52,10 +54,10 @@ fn mistake(spec: &Spec, scope: &Scope, grid: &Grid, text: &Text, rule: Rule) -> 
                 .services
                 .iter()
                 .map(|service| (service.name.as_str(), context! { address => "address", port => 1 }));
-            let services: std::collections::BTreeMap<&str, minijinja::Value> = services.collect();
+            let services: BTreeMap<&str, Value> = services.collect();
             let all = names_of_cell
                 .with("trial", context! { repetition => 1, name => "trial" })
-                .with("services", minijinja::Value::from(services))
+                .with("services", Value::from(services))
                 .with("port", 1);
             let checked = all.render(text).and_then(|rendered| rule(&rendered));
             checked.err().map(|reason| failed(grid, &names, &digits, text.span, reason))

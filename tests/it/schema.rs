@@ -71,6 +71,7 @@ const BEYOND: &[(&str, &[&str])] = &[
             "template-never-closed",
             "template-syntax",
             "unknown-names-in-a-template",
+            "values-that-do-not-render",
         ],
     ),
     (
