@@ -48,6 +48,33 @@ repetitions: 2
 }
 
 #[test]
+fn a_shared_container_that_dies_costs_each_cell_one_trial_at_most() {
+    let marker = format!("/tmp/runner-test-shared-{}", std::process::id());
+    let run = Experiment::new(&format!(
+        "environments: {{ box: {} }}
+workloads:
+  killer:
+    setup: {{ run: touch {marker}, on: host }}
+    run: test {{{{ trial.repetition }}}} != 2 || kill -KILL -1
+    cleanup: {{ run: rm -f {marker}, on: host }}
+  victim: {{ run: 'true' }}
+matrix: [{{ host: lattepanda-a, environment: box }}]
+repetitions: 4
+",
+        bench(", fresh: run")
+    ))
+    .run(&[]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    for workload in ["killer", "victim"] {
+        let failed = run.records.iter().filter(|record| record["workload"] == workload);
+        let failed = failed.filter(|record| record["status"] == "failed").count();
+        assert!(failed <= 1, "{workload} failed {failed} times: {}", run.stderr);
+    }
+    assert_eq!(lab::on("lattepanda-a", &format!("ls {marker} 2>/dev/null; true")), "", "undone on the host");
+    assert_clean(&run, "lattepanda-a", "sleep 621.1");
+}
+
+#[test]
 fn variables_and_files_reach_a_board_and_its_container() {
     let experiment = Experiment::new(&format!(
         "environments: {{ native: {{ env: {{ WHERE: board }} }}, box: {} }}
