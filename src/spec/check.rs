@@ -20,6 +20,8 @@ use crate::diagnostic::{Problem, Problems, Sources, Span, suggest};
 pub const NATIVE: &str = "native";
 /// The longest name in bytes.
 const NAME_LIMIT: usize = 100;
+/// The most hosts, environments, and labels of all hosts together.
+const COUNT_LIMIT: usize = 1000;
 /// The host that needs no declaration.
 pub const LOCALHOST: &str = "localhost";
 
@@ -39,6 +41,9 @@ pub fn check(mut spec: Spec, sources: &Sources, found: Vec<Problem>) -> Result<S
                     "add `workloads: { nap: { run: sleep 0.1 } }`; a file of hosts is given with `--hosts`",
                 ),
         );
+    }
+    if let Some(problem) = too_many(&spec) {
+        return Err(Problems::new(vec![problem], sources.clone()));
     }
     names(&spec.hosts, "a host", &mut problems);
     names(&spec.environments, "an environment", &mut problems);
@@ -79,6 +84,19 @@ fn add_defaults(spec: &mut Spec) {
         }
         spec.environments.shift_insert(0, Text::unwritten(NATIVE.to_owned()), Environment::default());
     }
+}
+
+/// Much is looked at for each with each: a file of a megabyte must not take minutes.
+fn too_many(spec: &Spec) -> Option<Problem> {
+    let labels = || spec.hosts.values().flat_map(|host| host.labels.keys());
+    let counts = [
+        (spec.hosts.len(), spec.hosts.keys().next(), "hosts"),
+        (spec.environments.len(), spec.environments.keys().next(), "environments"),
+        (labels().count(), labels().next(), "labels"),
+    ];
+    let (count, first, what) = counts.into_iter().find(|(count, ..)| *count > COUNT_LIMIT)?;
+    let message = format!("there are {count} {what}, more than {COUNT_LIMIT}");
+    Some(Problem::at(first?.span, message).label("the first of them").help("split the experiment"))
 }
 
 /// Names become parts of paths and of cell names.
