@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Problem, Sources, suggest};
 use crate::spec::metric::{Extract, Metrics};
+use crate::spec::template::is_template;
 use crate::spec::{Spec, Text, Workload};
 
 use super::{Metric, TOOLS, parser};
@@ -90,6 +91,15 @@ fn tool(metrics: &Metrics, problems: &mut Vec<Problem>) {
 fn check_extract(workload: &Workload, name: &Text, extract: &Extract, problems: &mut Vec<Problem>) {
     if name.as_str() == ELAPSED {
         problems.push(Problem::at(name.span, "`elapsed` is always measured").help("choose another name"));
+    }
+    let mut texts = std::iter::once(&extract.regex).chain(&extract.unit).chain(&extract.from);
+    if let Some(text) = texts.find(|text| is_template(text)) {
+        problems.push(
+            Problem::at(text.span, "a rule of `extract` is the same in every cell")
+                .label("braces are not replaced here")
+                .help("write two workloads, or match what the braces stand for"),
+        );
+        return;
     }
     if let Err(error) = regex::Regex::new(&extract.regex) {
         let told = error.to_string();

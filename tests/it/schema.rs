@@ -67,6 +67,7 @@ const BEYOND: &[(&str, &[&str])] = &[
             "not-english",
             "secret-in-a-parameter",
             "service-host-of-a-parameter",
+            "template-in-extract",
             "template-in-matrix",
             "template-never-closed",
             "template-syntax",
