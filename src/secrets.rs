@@ -72,6 +72,17 @@ impl Secrets {
         }
     }
 
+    /// The same for bytes of which only the first part was kept: they may end in the beginning of a secret.
+    pub fn hide_in_part(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut hidden = self.hide_bytes(bytes).into_owned();
+        let mut all = self.0.iter().flat_map(|secret| beginnings(secret));
+        if let Some(beginning) = all.find(|beginning| hidden.ends_with(beginning.as_bytes())) {
+            hidden.truncate(hidden.len() - beginning.len());
+            hidden.extend(STARS.as_bytes());
+        }
+        hidden
+    }
+
     /// The same for the free text of a value: what stands under `keys`, at any depth. Names, numbers and words
     /// that a program reads stay: no secret is in them.
     pub fn hide_in(&self, value: Value, keys: &[&str]) -> Value {
@@ -102,19 +113,22 @@ impl Secrets {
     }
 }
 
-/// A text that was cut may end in the beginning of a secret.
+/// Where a text was cut, `…` may follow the beginning of a secret.
 fn without_beginning<'a>(text: Cow<'a, str>, secret: &str) -> Cow<'a, str> {
-    let ends = secret.char_indices().map(|(end, _)| end).skip(SHORT).collect::<Vec<_>>();
-    let ellipsis = |beginning: &str| format!("{beginning}…");
-    for beginning in ends.into_iter().rev().map(|end| &secret[..end]) {
-        if let Some(rest) = text.strip_suffix(beginning) {
-            return Cow::Owned(format!("{rest}{STARS}"));
-        }
-        if text.contains('…') && text.contains(&ellipsis(beginning)) {
-            return Cow::Owned(text.replace(&ellipsis(beginning), &ellipsis(STARS)));
-        }
+    if !text.contains('…') {
+        return text;
     }
-    text
+    let cut = |beginning: &str| format!("{beginning}…");
+    match beginnings(secret).find(|beginning| text.contains(&cut(beginning))) {
+        Some(beginning) => Cow::Owned(text.replace(&cut(beginning), &cut(STARS))),
+        None => text,
+    }
+}
+
+/// The proper beginnings of a secret that tell something, the longest first.
+fn beginnings(secret: &str) -> impl Iterator<Item = &str> {
+    let ends: Vec<usize> = secret.char_indices().map(|(end, _)| end).skip(SHORT).collect();
+    ends.into_iter().rev().map(|end| &secret[..end])
 }
 
 fn replace(text: &str, secret: &str) -> String {
@@ -158,7 +172,8 @@ mod tests {
         let value = json!({ "reason": ["hunter2", 1], "hunter2": "hunter2", "x": { "reason": "hunter2" } });
         let hidden = json!({ "reason": ["***", 1], "hunter2": "hunter2", "x": { "reason": "***" } });
         assert_eq!(secrets.hide_in(value, &["reason"]), hidden);
-        assert_eq!(secrets.hide("cut at hunt"), "cut at ***");
+        assert_eq!(secrets.hide("a whole text may end in hunt"), "a whole text may end in hunt");
+        assert_eq!(secrets.hide_in_part(b"cut at hunter2, hunt"), b"cut at ***, ***");
         assert_eq!(secrets.hide("cut at hunte… there"), "cut at ***… there");
     }
 

@@ -88,7 +88,11 @@ impl RunWriter {
         }
         let keep = |(name, captured): (&String, &crate::event::Captured)| {
             let path = folder.join(&*self.secrets.hide(name));
-            write_file(&self.directory.path().join(&path), &self.secrets.hide_bytes(&captured.bytes))?;
+            let bytes = match captured.is_cut() {
+                true => self.secrets.hide_in_part(&captured.bytes).into(),
+                false => self.secrets.hide_bytes(&captured.bytes),
+            };
+            write_file(&self.directory.path().join(&path), &bytes)?;
             Ok(KeptOutput {
                 path: path.to_string_lossy().into_owned(),
                 size: captured.size,
