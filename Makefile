@@ -10,6 +10,12 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 RUNNER := target/release/runner
 SCRIPTS := .ci/run lab/up lab/down lab/host/entrypoint scripts/setup
+# OpenSSL goes into the program itself: to load the shared one takes longer than all the rest of a start.
+static_openssl = directory=$$(pkg-config --variable=libdir openssl); \
+	if [ -e "$$directory/libcrypto.a" ]; then \
+	    export OPENSSL_STATIC=1 OPENSSL_LIB_DIR="$$directory"; \
+	    OPENSSL_INCLUDE_DIR=$$(pkg-config --variable=includedir openssl); export OPENSSL_INCLUDE_DIR; \
+	fi
 engine_answers = timeout 20 docker version >/dev/null 2>&1
 
 help: ## list the targets
@@ -18,7 +24,7 @@ help: ## list the targets
 demo: ## set up, build, and run a short experiment on the lab, or on this machine without Docker
 	@scripts/setup build
 	@echo "demo: building runner (the first time takes minutes)"
-	@cargo build --release --locked --quiet
+	@$(static_openssl); cargo build --release --locked --quiet
 	@if $(engine_answers); then \
 	    scripts/setup lab; \
 	    lab/up; \
@@ -88,4 +94,4 @@ lab-down: ## remove the lab's machines and network
 bench: ## run the benchmarks
 	@scripts/setup build
 	@echo "bench: cargo bench"
-	@cargo bench --locked
+	@$(static_openssl); cargo bench --locked

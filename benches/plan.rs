@@ -1,4 +1,4 @@
-//! What a plan costs: the cells of a generated experiment as JSON lines, against a floor in the same run:
+//! What a start costs: `runner --version` and `--help` against `/bin/true`, 61 times each. Then what a plan costs: the cells of a generated experiment as JSON lines, against a floor in the same run:
 //! nested loops that print the same lines, with a 64-bit hash in place of the digest. Both run as children,
 //! `runner plan FILE --format json` and this program again, and write to /dev/null. Time is the median of wall times from start to exit; memory
 //! is `VmHWM` of /proc/PID/status, the largest resident size so far, read every half millisecond until the
@@ -14,6 +14,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+const STARTS: usize = 61;
 /// Excludes that name two axes, and all three.
 const TWO: &str = "a % 10 == 9 and c == 3";
 const THREE: &str = "a % 10 == 9 and c == 3 and b != 'b1'";
@@ -37,7 +38,17 @@ fn main() {
     }
 }
 
+/// A start alone, and that of a program that does nothing.
+fn start() {
+    let (least, _) = median(STARTS, Path::new("/bin/true"), &[]);
+    for argument in ["--version", "--help"] {
+        let (time, memory) = median(STARTS, Path::new(env!("CARGO_BIN_EXE_runner")), &[argument.to_owned()]);
+        println!("runner {argument}: {time:.1} ms, {memory:.1} MiB; /bin/true: {least:.1} ms");
+    }
+}
+
 fn compare() {
+    start();
     let folder = tempfile::tempdir().unwrap();
     println!(
         "{:>9} {:>9} {:>6}   {:>9} {:>6}   {:>6}   exclude",

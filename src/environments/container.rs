@@ -136,12 +136,12 @@ pub(super) async fn start(
     tokio::select! {
         made = make => made?,
         () = stop.cancelled() => {
-            return Err(TransportError { message: "the run was interrupted".into(), hint: None });
+            return Err(TransportError { message: "the run was interrupted".into(), hint: None, is_lost: false });
         }
     }
     // One that is left half made carries the run's label, and goes with its other containers.
     tokio::select! {
         started = engine.start_container(&options) => started.map(Some),
-        () = stop.cancelled() => Err(TransportError { message: "the run was interrupted".into(), hint: None }),
+        () = stop.cancelled() => Err(TransportError { message: "the run was interrupted".into(), hint: None, is_lost: false }),
     }
 }

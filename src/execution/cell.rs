@@ -67,9 +67,7 @@ impl CellState {
         }
         run.say(Event::Preparing { host: cell.host.clone(), what: format!("setting up {}", cell.name) });
         let settings = place::settings(run, &cell.environment, &self.context)?;
-        let place = place::enter(run, &cell.host, &settings).await;
-        let place = place.map_err(|reason| Failure::new(Stage::Host, reason))?;
-        self.place = Some(place);
+        self.place = Some(place::enter(run, &cell.host, &settings).await?);
         let Some(place) = &self.place else { return Ok(()) };
         place::tell(run, cell, &cell.environment, place).await;
         let around = self.surroundings(run, place);

@@ -3,6 +3,7 @@
 
 mod cell;
 mod expect;
+mod history;
 mod place;
 mod readiness;
 mod scheduler;
@@ -23,6 +24,9 @@ use crate::event::{Event, Stage, Status};
 use crate::hosts::Machine;
 use crate::plan::Plan;
 use crate::spec::Spec;
+use crate::transports::TransportError;
+
+pub use history::{History, Past};
 
 /// The longest time of a command when the file sets no timeout.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -45,6 +49,8 @@ pub struct Run {
     pub sources: Sources,
     /// What is to be done.
     pub plan: Plan,
+    /// What earlier sittings have done; empty in a new run.
+    pub history: History,
     /// Every host of the plan: connected, or why it is not.
     pub machines: BTreeMap<String, Result<Arc<Machine>, String>>,
     /// Cancelled to end the run early.
@@ -70,6 +76,7 @@ impl Run {
             spec,
             sources,
             plan,
+            history: History::default(),
             machines,
             stop,
             events,
@@ -120,14 +127,47 @@ struct Failure {
     status: Status,
     stage: Stage,
     reason: String,
+    cause: Cause,
+}
+
+/// What kind of thing went wrong, as far as it decides what is done next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// The way to a machine was lost or could not be made.
+    Connection,
+    /// A service was not ready in time.
+    NotReady,
+    /// Somebody else has what the trial needs.
+    Busy,
+    /// Anything else, above all the measurement itself.
+    Other,
 }
 
 impl Failure {
     fn new(stage: Stage, reason: impl Into<String>) -> Self {
-        Failure { status: Status::Failed, stage, reason: reason.into() }
+        Failure { status: Status::Failed, stage, reason: reason.into(), cause: Cause::Other }
+    }
+
+    fn with(self, cause: Cause) -> Self {
+        Failure { cause, ..self }
+    }
+
+    /// `what` says what was tried; empty when the error says it.
+    fn of(stage: Stage, what: &str, error: &TransportError) -> Self {
+        let cause = if error.is_lost { Cause::Connection } else { Cause::Other };
+        Failure::new(stage, format!("{what}{}", error.with_hint())).with(cause)
     }
 
     fn interrupted(stage: Stage) -> Self {
-        Failure { status: Status::Interrupted, stage, reason: "the run was interrupted".into() }
+        Failure::new(stage, "the run was interrupted").with_status(Status::Interrupted)
+    }
+
+    /// The same failure as part of something else.
+    fn at(self, stage: Stage, whose: &str) -> Self {
+        Failure { stage, reason: format!("{whose}{}", self.reason), ..self }
+    }
+
+    fn with_status(self, status: Status) -> Self {
+        Failure { status, ..self }
     }
 }

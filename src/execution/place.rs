@@ -24,10 +24,10 @@ pub(super) fn settings(run: &Run, environment: &str, context: &Context) -> Resul
 ///
 /// # Errors
 /// Why there is none.
-pub(super) async fn enter(run: &Run, host: &str, settings: &Settings) -> Result<Place, String> {
-    let machine = run.machine(host).map_err(|failure| failure.reason)?;
+pub(super) async fn enter(run: &Run, host: &str, settings: &Settings) -> Result<Place, Failure> {
+    let machine = run.machine(host)?;
     let entered = Place::enter(machine, settings, &run.id, &run.shared, &run.stop).await;
-    entered.map_err(|error| error.with_hint())
+    entered.map_err(|error| Failure::of(Stage::Host, "", &error))
 }
 
 /// Undoes what the environment has set up in a place, and ends what its steps have left outside of it. A

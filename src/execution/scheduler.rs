@@ -12,7 +12,7 @@ use futures_util::stream::FuturesUnordered;
 use super::cell::CellState;
 use super::{Run, trial};
 use crate::event::Event;
-use crate::plan::{Cell, Plan, Trial, Turn, Turns};
+use crate::plan::{Cell, Trial, Turn, Turns};
 
 /// A cell of which a trial was started.
 struct Open {
@@ -23,9 +23,10 @@ struct Open {
 }
 
 impl Open {
-    fn new(plan: &Plan, index: usize) -> Self {
-        let cell = plan.cell(index);
-        Open { hosts: cell.hosts(), left: cell.warmup + cell.repetitions, cell: Rc::new(cell), state: None }
+    fn new(run: &Run, index: usize) -> Self {
+        let cell = run.plan.cell(index);
+        let left = cell.warmup + cell.repetitions - run.history.done(index);
+        Open { hosts: cell.hosts(), left, cell: Rc::new(cell), state: None }
     }
 }
 
@@ -37,14 +38,15 @@ struct Queue<'a> {
 }
 
 impl<'a> Queue<'a> {
-    fn new(plan: &'a Plan, host: String) -> Self {
-        let mut queue = Queue { host, turns: plan.turns(), next: None };
-        queue.advance(plan);
+    fn new(run: &'a Run, host: String) -> Self {
+        let mut queue = Queue { host, turns: run.plan.turns(), next: None };
+        queue.advance(run);
         queue
     }
 
-    fn advance(&mut self, plan: &Plan) {
-        self.next = self.turns.find(|turn| plan.is_busy(&self.host, turn.cell));
+    fn advance(&mut self, run: &Run) {
+        let is_due = |turn: &Turn| run.plan.is_busy(&self.host, turn.cell) && !run.history.past(turn).is_done;
+        self.next = self.turns.find(is_due);
     }
 }
 
@@ -53,14 +55,14 @@ type Finished = (usize, Option<CellState>);
 
 pub(super) async fn run(run: &Run) {
     let plan = &run.plan;
-    let mut queues: Vec<Queue<'_>> = plan.hosts().into_iter().map(|host| Queue::new(plan, host)).collect();
+    let mut queues: Vec<Queue<'_>> = plan.hosts().into_iter().map(|host| Queue::new(run, host)).collect();
     let mut open: BTreeMap<usize, Open> = BTreeMap::new();
     let mut busy: BTreeSet<String> = BTreeSet::new();
     let mut running: FuturesUnordered<LocalBoxFuture<'_, Finished>> = FuturesUnordered::new();
     loop {
         if !run.stop.is_cancelled() {
-            for turn in startable(plan, &mut queues, &busy) {
-                let cell = open.entry(turn.cell).or_insert_with(|| Open::new(plan, turn.cell));
+            for turn in startable(run, &mut queues, &busy) {
+                let cell = open.entry(turn.cell).or_insert_with(|| Open::new(run, turn.cell));
                 busy.extend(cell.hosts.iter().cloned());
                 cell.left -= 1;
                 let trial = Trial::new(turn, cell.cell.name.clone());
@@ -85,18 +87,18 @@ pub(super) async fn run(run: &Run) {
 
 /// Takes every turn that can be started now, in the order of the plan: those that are the next one on each
 /// of their hosts, none of which is busy.
-fn startable(plan: &Plan, queues: &mut [Queue<'_>], busy: &BTreeSet<String>) -> Vec<Turn> {
+fn startable(run: &Run, queues: &mut [Queue<'_>], busy: &BTreeSet<String>) -> Vec<Turn> {
     let mut start: BTreeMap<usize, Turn> = BTreeMap::new();
     for queue in queues.iter().filter(|queue| !busy.contains(&queue.host)) {
         let Some(turn) = queue.next else { continue };
-        let mut others = queues.iter().filter(|other| plan.is_busy(&other.host, turn.cell));
+        let mut others = queues.iter().filter(|other| run.plan.is_busy(&other.host, turn.cell));
         if others.all(|other| other.next == Some(turn) && !busy.contains(&other.host)) {
             start.insert(turn.order, turn);
         }
     }
     for queue in queues.iter_mut() {
         if queue.next.is_some_and(|turn| start.contains_key(&turn.order)) {
-            queue.advance(plan);
+            queue.advance(run);
         }
     }
     start.into_values().collect()

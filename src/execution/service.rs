@@ -64,15 +64,15 @@ pub(super) async fn make_places(
         if state.services.get(index).is_some_and(|place| place.name == service.name) {
             continue;
         }
-        let failed =
-            |reason: String| Failure::new(Stage::Service, format!("service `{}`: {reason}", service.name));
         let port = run.machine(&service.host)?.free_port().await;
-        let port = port.map_err(|error| failed(error.with_hint()))?;
+        let whose = format!("service `{}`: ", service.name);
+        let port = port.map_err(|error| Failure::of(Stage::Service, &whose, &error))?;
         let mut settings = place::settings(run, &service.environment, &state.context)?;
         if needs_publishing(run, cell, service, &settings, &state.context).await? {
             settings.publish(port);
         }
-        let place = place::enter(run, &service.host, &settings).await.map_err(failed)?;
+        let place = place::enter(run, &service.host, &settings).await;
+        let place = place.map_err(|failure| failure.at(Stage::Service, &whose))?;
         place::tell(run, cell, &service.environment, &place).await;
         let declared = &run.spec.environments[service.environment.as_str()];
         let (name, environment) = (service.name.clone(), service.environment.clone());
@@ -101,7 +101,7 @@ async fn needs_publishing(
     if client.network() != Some(network) {
         return Ok(true);
     }
-    let failed = |error: TransportError| Failure::new(Stage::Service, error.with_hint());
+    let failed = |error: TransportError| Failure::of(Stage::Service, "", &error);
     let engine = run.machine(&service.host)?.engine().await.map_err(failed)?;
     let client_engine = run.machine(&cell.host)?.engine().await.map_err(failed)?;
     Ok(engine.id != client_engine.id)
@@ -184,7 +184,11 @@ impl Started<'_> {
     async fn end(&mut self) {
         if self.ended.is_none() {
             self.ended = Some((&mut self.running).await.unwrap_or_else(|error| {
-                Err(TransportError { message: format!("its task failed: {error}"), hint: None })
+                Err(TransportError {
+                    message: format!("its task failed: {error}"),
+                    hint: None,
+                    is_lost: false,
+                })
             }));
         }
     }

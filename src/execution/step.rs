@@ -106,8 +106,9 @@ async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failur
     let timeout = step.timeout.map_or(limit, |time| time.0);
     // What a step starts and sends to a group of its own stays until the cell ends: it may be meant to.
     let job = Job { sudo: step.sudo, ends_daemons: false, ..job };
-    let ended =
-        job::run(transport, &job, Some(timeout), stop).await.map_err(|error| failed(error.message))?;
+    let ended = job::run(transport, &job, Some(timeout), stop)
+        .await
+        .map_err(|error| Failure::of(stage, "", &error))?;
     let command = job.command.to_string();
     if let Some(stopped) = ended.stopped {
         return Err(ended_early(&command, stopped, timeout, stage));
@@ -132,7 +133,7 @@ pub(super) async fn upload(upload: &Upload, around: &Surroundings<'_>) -> Result
         None => own,
     };
     let uploaded = files::upload(&*place.transport, &source, &place.directory, &name, stop).await;
-    uploaded.map_err(|error| failed(error.with_hint()))
+    uploaded.map_err(|error| Failure::of(stage, "", &error))
 }
 
 /// The time a command may take when neither it nor its workload says.

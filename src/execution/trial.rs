@@ -163,7 +163,7 @@ async fn fetch(wanted: &List, around: &Surroundings<'_>, gathered: &mut Gathered
         () = tokio::time::sleep(limit) => return Err(failed(format!("files were not there after {}", TimeSpan(limit)))),
         () = stop.cancelled() => return Err(Failure::interrupted(Stage::Fetch)),
     };
-    let found = fetched.map_err(|error| failed(error.with_hint()))?;
+    let found = fetched.map_err(|error| Failure::of(Stage::Fetch, "", &error))?;
     for file in found.files {
         let captured = Captured { bytes: file.bytes, size: file.size };
         gathered.outputs.insert(format!("files/{}", file.name), captured);
@@ -259,7 +259,7 @@ async fn measure(
     if let Some(death) = death {
         return Err(death);
     }
-    let ended = ended.map_err(|error| failed(error.with_hint()))?;
+    let ended = ended.map_err(|error| Failure::of(Stage::Run, "", &error))?;
     match ended.stopped {
         Some(stopped) => Err(step::ended_early(&job.command.to_string(), stopped, timeout, Stage::Run)),
         None => Ok(ended),

@@ -87,9 +87,11 @@ impl Machine {
                         let path = forwarded.path().to_string_lossy().into_owned();
                         Engine::connect(&self.name, &path, Some(forwarded)).await
                     }
-                    Kind::Fake => {
-                        Err(TransportError { message: "a fake machine has no engine".into(), hint: None })
-                    }
+                    Kind::Fake => Err(TransportError {
+                        message: "a fake machine has no engine".into(),
+                        hint: None,
+                        is_lost: false,
+                    }),
                 }
             })
             .await
@@ -119,6 +121,7 @@ impl Machine {
         let port = port.ok_or_else(|| TransportError {
             message: format!("`{}`: no port is free", self.name),
             hint: None,
+            is_lost: false,
         })?;
         given.insert(port);
         Ok(port)

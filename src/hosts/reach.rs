@@ -82,6 +82,7 @@ pub async fn reach(
     let silent = |_| TransportError {
         message: format!("`{name}`: no answer within {} s", LIMIT.as_secs()),
         hint: Some("is the machine busy, or its disk hanging? log in by hand and look".into()),
+        is_lost: false,
     };
     let looked = tokio::time::timeout(LIMIT, look(&machine, needs)).await.map_err(silent)?;
     looked.map(|found| Reached { seconds, ..found })
@@ -168,7 +169,11 @@ fn seconds(printed: &str) -> Option<f64> {
 impl Reached {
     /// What is needed and missing, each with what to do.
     pub fn lacking(&self, needs: &Needs) -> Vec<TransportError> {
-        let lack = |message: String, hint: &str| TransportError { message, hint: Some(hint.to_owned()) };
+        let lack = |message: String, hint: &str| TransportError {
+            message,
+            hint: Some(hint.to_owned()),
+            is_lost: false,
+        };
         let mut lacking = Vec::new();
         if let (true, Err(why)) = (needs.root, &self.root) {
             let hint = "let the user run `sudo` there without a password, or log in as root";

@@ -27,6 +27,7 @@ fn inside(path: &Path) -> Result<PathBuf, TransportError> {
                 return Err(TransportError {
                     message: format!("`{}` leads out of the directory", path.display()),
                     hint: Some("write it relative to the directory, without `..`".into()),
+                    is_lost: false,
                 });
             }
         }

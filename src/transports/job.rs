@@ -147,7 +147,11 @@ pub async fn query(transport: &dyn Transport, script: &str) -> Result<Vec<u8>, T
     let (text, code) = between_marks(&output.stdout, marker.as_bytes()).ok_or_else(|| no_frame(&output))?;
     match code {
         0 => Ok(text.to_vec()),
-        _ => Err(TransportError { message: last_line(&output.stderr, &Exit::Code(code)), hint: None }),
+        _ => Err(TransportError {
+            message: last_line(&output.stderr, &Exit::Code(code)),
+            hint: None,
+            is_lost: false,
+        }),
     }
 }
 

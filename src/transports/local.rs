@@ -20,6 +20,7 @@ impl Transport for Local {
         let failed = |action: &str, error: std::io::Error| TransportError {
             message: format!("can't {action} `/bin/sh` on this machine: {error}"),
             hint: None,
+            is_lost: false,
         };
         let mut shell = tokio::process::Command::new("/bin/sh")
             .stdin(Stdio::piped())

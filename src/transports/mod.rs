@@ -46,6 +46,8 @@ pub struct TransportError {
     pub message: String,
     /// What the user can do about it.
     pub hint: Option<String>,
+    /// Whether the way to the place is gone: another try may find it again.
+    pub is_lost: bool,
 }
 
 impl TransportError {

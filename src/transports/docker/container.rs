@@ -101,6 +101,7 @@ impl Engine {
                         shell_words::join(&options.entrypoint)
                     ),
                     hint: Some("let it end with `exec \"$@\"`".into()),
+                    is_lost: false,
                 })?;
             }
             self.check_limits(&container, options).await?;
@@ -158,6 +159,7 @@ else cat memory/memory.limit_in_bytes; echo $(cat cpu/cpu.cfs_quota_us cpu/cpu.c
                         self.machine
                     ),
                     hint: Some("see the warnings at the end of `docker info` there".into()),
+                    is_lost: false,
                 });
             }
         }

@@ -35,6 +35,7 @@ impl DockerExec {
         TransportError {
             message: format!("`{}`: can't {action} in container {container}: {reason}", self.machine),
             hint: None,
+            is_lost: false,
         }
     }
 

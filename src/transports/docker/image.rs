@@ -58,6 +58,7 @@ impl Engine {
                     described(image, platform)
                 ),
                 hint: Some(format!("try `docker pull {image}` there, or take another `pull`")),
+                is_lost: false,
             }),
         }
     }
@@ -72,6 +73,7 @@ impl Engine {
             TransportError {
                 message: format!("`{}`: {what} {missing}can't be pulled: {reason}", self.machine),
                 hint: Some(hint.into()),
+                is_lost: false,
             }
         };
         let (name, tag) = name_and_tag(image);
@@ -111,6 +113,7 @@ impl Engine {
         let context = context(folder).map_err(|error| TransportError {
             message: format!("can't read the build folder `{}`: {error}", folder.display()),
             hint: Some("`build` is relative to the file it stands in".into()),
+            is_lost: false,
         })?;
         let platform = platform.unwrap_or_default();
         let digest = Sha256::new().chain_update(&context).chain_update(platform).finalize();
@@ -143,6 +146,7 @@ impl Engine {
                         last.trim()
                     ),
                     hint: Some(format!("try `docker build {}` there", folder.display())),
+                    is_lost: false,
                 });
             }
         }

@@ -51,6 +51,7 @@ impl Engine {
         let unreachable = |error: Error| TransportError {
             message: format!("`{machine}`: no Docker Engine answers: {}", told(&error)),
             hint: Some("install and start Docker there, and put the user into the group `docker`".into()),
+            is_lost: false,
         };
         let docker = Docker::connect_with_unix(socket, REQUEST_TIMEOUT_S, bollard::API_DEFAULT_VERSION)
             .map_err(unreachable)?;
@@ -127,6 +128,7 @@ impl Engine {
         TransportError {
             message: format!("`{}`: can't {action} `{what}`: {}", self.machine, told(error)),
             hint: None,
+            is_lost: false,
         }
     }
 }

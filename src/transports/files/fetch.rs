@@ -47,12 +47,14 @@ pub async fn fetch(
     let failed = |error: TransportError| TransportError {
         message: format!("can't bring back files of `{directory}`: {}", error.message),
         hint: error.hint,
+        is_lost: error.is_lost,
     };
     let bring = async {
         let printed = job::query(transport, &script(directory, patterns)?).await?;
         parse(&printed, patterns).ok_or_else(|| TransportError {
             message: "they did not arrive whole; something has changed them meanwhile".into(),
             hint: None,
+            is_lost: false,
         })
     };
     bring.await.map_err(failed)

@@ -36,6 +36,7 @@ pub async fn upload(
     let failed = |error: TransportError| TransportError {
         message: format!("can't copy `{}` to `{directory}/{name}`: {}", source.display(), error.message),
         hint: error.hint,
+        is_lost: error.is_lost,
     };
     let copy = async {
         let mode = mode(source).map_err(|error| unreadable(&error))?;
@@ -62,7 +63,7 @@ fn mode(source: &Path) -> io::Result<Option<u32>> {
 }
 
 fn unreadable(error: &io::Error) -> TransportError {
-    TransportError { message: format!("can't read it: {error}"), hint: None }
+    TransportError { message: format!("can't read it: {error}"), hint: None, is_lost: false }
 }
 
 /// Makes a temporary folder on the file system of `target`, and returns its path.
@@ -96,7 +97,11 @@ async fn send(
     let mut size = 0;
     while let Some(piece) = pieces.recv().await {
         if stop.is_cancelled() {
-            return Err(TransportError { message: "the run was interrupted".into(), hint: None });
+            return Err(TransportError {
+                message: "the run was interrupted".into(),
+                hint: None,
+                is_lost: false,
+            });
         }
         // `cat` says why it can't write; `base64` does not.
         job::query(transport, &format!("base64 -d <<'END' | cat >>{file}\n{}END", lines(&piece))).await?;

@@ -76,11 +76,19 @@ pub(super) fn check(job: &Job) -> Result<(), TransportError> {
         let size = texts.iter().map(|text| text.len()).max().unwrap_or_default();
         if size > LIMIT {
             let message = format!("{what} has {size} bytes; {LIMIT} is the limit");
-            return Err(TransportError { message, hint: Some("put it into a file on the machine".into()) });
+            return Err(TransportError {
+                message,
+                hint: Some("put it into a file on the machine".into()),
+                is_lost: false,
+            });
         }
         if texts.iter().any(|text| text.contains('\0')) {
             let message = format!("{what} holds a zero byte, which no program can be given");
-            return Err(TransportError { message, hint: Some("put it into a file on the machine".into()) });
+            return Err(TransportError {
+                message,
+                hint: Some("put it into a file on the machine".into()),
+                is_lost: false,
+            });
         }
     }
     Ok(())

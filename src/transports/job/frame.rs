@@ -18,7 +18,7 @@ pub(super) fn parse(id: &str, output: &Output) -> Result<Ended, TransportError> 
     let mut words = line.split(' ').skip(1);
     if words.next() != Some("ended") {
         let reason = line.split_once(" failed ").map_or(line.as_ref(), |(_, reason)| reason);
-        return Err(TransportError { message: reason.to_owned(), hint: None });
+        return Err(TransportError { message: reason.to_owned(), hint: None, is_lost: false });
     }
     let mut word = || words.next().unwrap_or_default();
     let number = |word: &str| word.parse::<f64>().ok();
@@ -30,6 +30,7 @@ pub(super) fn parse(id: &str, output: &Output) -> Result<Ended, TransportError> 
     let (elapsed_s, is_coarse) = elapsed(t1.zip(t2), u1.zip(u2)).ok_or_else(|| TransportError {
         message: "the machine has no clock that can be read: neither `date +%s.%N` nor /proc/uptime".into(),
         hint: None,
+        is_lost: false,
     })?;
     let kept = (out as usize).min(OUTPUT_LIMIT).min(rest.len());
     let (stdout, stderr) = rest.split_at(kept);
@@ -37,6 +38,7 @@ pub(super) fn parse(id: &str, output: &Output) -> Result<Ended, TransportError> 
         return Err(TransportError {
             message: "the command's output did not arrive whole".into(),
             hint: None,
+            is_lost: false,
         });
     }
     Ok(Ended {
@@ -71,6 +73,7 @@ pub(super) fn no_frame(output: &Output) -> TransportError {
     TransportError {
         message: format!("`/bin/sh` did not do its work: {}", last_line(&output.stderr, &output.exit)),
         hint: Some("see what `/bin/sh -c true` prints there".into()),
+        is_lost: false,
     }
 }
 

@@ -77,6 +77,11 @@ impl Plan {
     pub(super) fn fail(&self, message: impl std::fmt::Display, hint: Option<String>) -> TransportError {
         failure(&self.target.name, message, hint)
     }
+
+    /// The same where another try may help.
+    pub(super) fn lost(&self, message: impl std::fmt::Display, hint: Option<String>) -> TransportError {
+        TransportError { is_lost: true, ..self.fail(message, hint) }
+    }
 }
 
 /// Asks `ssh -G` and lets the fields of `target` win.

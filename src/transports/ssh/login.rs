@@ -67,7 +67,7 @@ fn connect(plan: &Plan) -> Result<TcpStream, TransportError> {
     let addresses: Vec<SocketAddr> = match (plan.host.as_str(), plan.port).to_socket_addrs() {
         Ok(addresses) => addresses.collect(),
         Err(error) => {
-            return Err(plan.fail(
+            return Err(plan.lost(
                 format!("no address is known for `{}`: {error}", plan.host),
                 Some("check `address:`, the name service and the VPN".to_owned()),
             ));
@@ -86,7 +86,7 @@ fn connect(plan: &Plan) -> Result<TcpStream, TransportError> {
     }
     Err(match failed {
         Some((address, error)) => no_connection(plan, address, &error),
-        None => plan.fail(format!("no address is known for `{}`", plan.host), None),
+        None => plan.lost(format!("no address is known for `{}`", plan.host), None),
     })
 }
 
@@ -108,7 +108,7 @@ fn no_connection(plan: &Plan, address: SocketAddr, error: &io::Error) -> Transpo
         ),
         _ => (format!("no connection to {at}: {error}"), "is the machine on and in reach from here?"),
     };
-    plan.fail(message, Some(hint.to_owned()))
+    plan.lost(message, Some(hint.to_owned()))
 }
 
 fn no_handshake(plan: &Plan, trouble: Trouble, carrier: Option<&Carrier>) -> TransportError {
@@ -121,22 +121,22 @@ fn no_handshake(plan: &Plan, trouble: Trouble, carrier: Option<&Carrier>) -> Tra
         };
         let hint = "log in to the jump host by hand once; it must work without a question".to_owned();
         return plan
-            .fail(format!("the {through} does not lead to {}:{}: {text}", plan.host, plan.port), Some(hint));
+            .lost(format!("the {through} does not lead to {}:{}: {text}", plan.host, plan.port), Some(hint));
     }
     let place = format!("{}:{}", plan.host, plan.port);
     match trouble {
-        Trouble::TimedOut => plan.fail(
+        Trouble::TimedOut => plan.lost(
             format!("{place} accepted the connection, but said nothing within {} s", plan.timeout.as_secs()),
             Some("is an SSH server behind this port, or only a forwarding?".to_owned()),
         ),
-        Trouble::Ended(reason) => plan.fail(
+        Trouble::Ended(reason) => plan.lost(
             format!("no SSH session with {place}: {reason}"),
             Some(
                 "is it an SSH server, and does it take more connections (`MaxStartups`, fail2ban)?"
                     .to_owned(),
             ),
         ),
-        Trouble::Ssh(error) => plan.fail(
+        Trouble::Ssh(error) => plan.lost(
             format!("no SSH session with {place}: {}", error.message()),
             Some("is it an SSH server, and not too old or too strict for libssh2?".to_owned()),
         ),

@@ -101,5 +101,5 @@ impl Transport for SshConnection {
 
 /// An error that names the machine.
 fn failure(name: &str, message: impl Display, hint: Option<String>) -> TransportError {
-    TransportError { message: format!("`{name}`: {message}"), hint }
+    TransportError { message: format!("`{name}`: {message}"), hint, is_lost: false }
 }

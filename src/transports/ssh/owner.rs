@@ -103,7 +103,7 @@ impl Owner {
                 self.link.carrier.as_ref().map(|carrier| carrier.complaints()).unwrap_or_default();
             let reason = if complaints.is_empty() { reason } else { format!("{reason} ({complaints})") };
             let hint = "is the machine still on and in reach? what ran there may still run".to_owned();
-            let error = self.plan.fail(format!("the SSH connection was lost: {reason}"), Some(hint));
+            let error = self.plan.lost(format!("the SSH connection was lost: {reason}"), Some(hint));
             for task in &mut self.tasks {
                 if let Role::Shell(shell) = &mut task.role {
                     shell.reply.send(Err(Failure::Broken(error.clone())));

@@ -96,7 +96,7 @@ impl Pool {
                 Ok(Err(Failure::Refused)) => {}
                 Ok(Err(Failure::NotStarted)) if restarts < RESTARTS => restarts += 1,
                 Ok(Err(Failure::NotStarted)) | Err(_) => {
-                    return Err(self.plan.fail("the SSH connection was lost before the script began", None));
+                    return Err(self.plan.lost("the SSH connection was lost before the script began", None));
                 }
             }
         }
@@ -107,7 +107,7 @@ impl Pool {
         let (lane, slot) = self.slot().await?;
         let (opened, outcome) = oneshot::channel();
         lane.send(Command::Forward(Forward { remote_socket: remote_socket.to_owned(), local, opened }, slot));
-        outcome.await.unwrap_or_else(|_| Err(self.plan.fail("the SSH connection was lost", None)))
+        outcome.await.unwrap_or_else(|_| Err(self.plan.lost("the SSH connection was lost", None)))
     }
 
     /// An error that names the machine.

@@ -43,7 +43,7 @@ impl Reply {
     /// A reply and where it arrives.
     pub(super) fn new(plan: &Plan) -> (Reply, oneshot::Receiver<Result<Output, Failure>>) {
         let (sender, receiver) = oneshot::channel();
-        let lost = plan.fail("the connection was given up", None);
+        let lost = plan.lost("the connection was given up", None);
         (Reply { sender: Some(sender), lost, started: false }, receiver)
     }
 
