@@ -184,6 +184,7 @@ fn under_wrapper(place: &Place, env: &[(String, String)], command: job::Command)
         stop: job::Stop::default(),
         id: next_id(place),
         place: place.id.clone(),
+        probes: Vec::new(),
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Job {
     pub id: String,
     /// Marks all processes of its place, to find those that left their group.
     pub place: String,
+    /// Files of the machine whose first line is read right before and right after the command.
+    pub probes: Vec<String>,
 }
 
 /// How a job is told to end, and how long it may take to.
@@ -73,6 +75,17 @@ pub struct Ended {
     pub stderr: Stream,
     /// Why it was stopped, if it was.
     pub stopped: Option<Stopped>,
+    /// What `Job::probes` held around it.
+    pub probes: Probes,
+}
+
+/// The first lines of probed files around a job, each as path and line; one that can't be read is left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Probes {
+    /// Right before the command.
+    pub before: Vec<(String, String)>,
+    /// Right after it.
+    pub after: Vec<(String, String)>,
 }
 
 /// Why a job was ended before its time.

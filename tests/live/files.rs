@@ -67,6 +67,7 @@ impl Place {
             stop: Stop::default(),
             id: format!("runner-test-{}-{}", std::process::id(), job::next_number()),
             place: format!("runner-test-{}", std::process::id()),
+            probes: Vec::new(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What the wrapper tells when a job has ended, read back: exit code, time, both outputs. Whatever a login
 //! shell printed around it is skipped, and what did not arrive whole is an error.
 
-use super::{Ended, OUTPUT_LIMIT, Stream};
+use super::{Ended, OUTPUT_LIMIT, Probes, Stream};
 use crate::transports::{Exit, Output, TransportError};
 
 /// How far the wall clock may be from the monotonic one, in seconds, before it is not believed. The
@@ -48,6 +48,7 @@ pub(super) fn parse(id: &str, output: &Output) -> Result<Ended, TransportError> 
         stdout: Stream { bytes: stdout.to_vec(), size: out as u64 },
         stderr: Stream { bytes: stderr.to_vec(), size: err as u64 },
         stopped: None,
+        probes: Probes::default(),
     })
 }
 

@@ -136,6 +136,7 @@ mod tests {
             stop: Stop::default(),
             id: "runner-1-2".into(),
             place: "runner-1".into(),
+            probes: Vec::new(),
         };
         // procps takes `kill -s KILL -1234` for every process of the machine.
         assert!(!script(&job).contains("sudo -n kill") && !script(&job).contains("$s kill"));
