@@ -72,6 +72,7 @@ pub struct World {
     looks: Answer,
     stop_after: Option<Duration>,
     unreachable: Vec<&'static str>,
+    thermometers: Vec<&'static str>,
 }
 
 /// What happened.
@@ -102,6 +103,7 @@ impl World {
             looks: Arc::new(looks),
             stop_after: None,
             unreachable: Vec::new(),
+            thermometers: Vec::new(),
         }
     }
 
@@ -121,6 +123,12 @@ impl World {
     /// A host that could not be connected.
     pub fn unreachable(mut self, host: &'static str) -> Self {
         self.unreachable.push(host);
+        self
+    }
+
+    /// Every machine has this thermal sensor, a file.
+    pub fn thermometer(mut self, path: &'static str) -> Self {
+        self.thermometers.push(path);
         self
     }
 
@@ -149,7 +157,12 @@ impl World {
             };
             let machine = match self.unreachable.contains(&host.as_str()) {
                 true => Err(format!("`{host}`: connection refused")),
-                false => Ok(Arc::new(Machine::fake(&host, Fake::new(answer)))),
+                false => {
+                    let mut machine = Machine::fake(&host, Fake::new(answer));
+                    let sensors = self.thermometers.iter().map(|path| ((*path).to_owned(), None));
+                    machine.sensors.thermometers = sensors.collect();
+                    Ok(Arc::new(machine))
+                }
             };
             machines.insert(host, machine);
         }
