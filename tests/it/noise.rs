@@ -31,11 +31,10 @@ fn busy_for_a_while() -> World {
 /// A machine that has 90 degrees at first and gets 5 degrees cooler with every look, down to `floor`.
 fn cooling_down_to(floor: u64) -> World {
     let looks = Arc::new(AtomicU64::new(0));
-    let world = World::new(|_, _| ok()).thermometer(ZONE).looks(move |_, script| {
+    World::new(|_, _| ok()).thermometer(ZONE).looks(move |_, script| {
         let degrees = || 90 - 5 * looks.fetch_add(1, Ordering::Relaxed).min(18);
         script.contains(ZONE).then(|| prints(&format!("{}\n", degrees().max(floor) * 1000)))
-    });
-    world
+    })
 }
 
 #[track_caller]
