@@ -1,6 +1,8 @@
 //! The only thing execution says: one [`Event`] after the other, consumed by the record writer and the
 //! user interface alike. It prints nothing and stores nothing.
 
+mod noise;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -8,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::metrics::Measurement;
 use crate::plan::Trial;
+
+pub use noise::{Noise, Suspicion, Wait};
 
 /// Something that happened in a run.
 #[derive(Debug, Clone)]
@@ -129,6 +133,12 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// Page cache before and after each `drop_caches`, in order.
     pub caches: Vec<CacheDrop>,
+    /// What was waited for by each `wait_idle` and `cool_down`, in order.
+    pub waits: Vec<Wait>,
+    /// What its host was like around the measured command; none where it was not reached or tells nothing.
+    pub noise: Option<Noise>,
+    /// The same of the other hosts of its services, around each service, by name.
+    pub noise_of_services: BTreeMap<String, Noise>,
     /// What became of each rule of `expect`, in order.
     pub expectations: Vec<Expectation>,
     /// Everything that was printed or fetched: `stdout`, `stderr`, `services/NAME/stdout`, `files/PATH`, …

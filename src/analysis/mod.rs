@@ -3,14 +3,18 @@
 
 mod compare;
 mod descriptive;
+mod differences;
 mod forecast;
 mod interval;
+mod noise;
 #[cfg(test)]
 mod reference;
 mod summary;
 
 pub use compare::Ratio;
 pub use descriptive::Description;
+pub use differences::{Difference, Group, differences};
 pub use forecast::{Forecast, Load, forecast};
 pub use interval::Interval;
+pub use noise::{SuspiciousHost, suspicious_hosts};
 pub use summary::{ELAPSED, MetricKey, Summary, summarise};

@@ -4,12 +4,14 @@
 mod cell;
 mod expect;
 mod history;
+mod noise;
 mod place;
 mod readiness;
 mod scheduler;
 mod service;
 mod step;
 mod trial;
+mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -59,6 +61,7 @@ pub struct Run {
     pub events: UnboundedSender<Event>,
     shared: Shared,
     told: Mutex<BTreeSet<Vec<String>>>,
+    loads: noise::Loads,
 }
 
 impl Run {
@@ -82,6 +85,7 @@ impl Run {
             events,
             shared: Shared::default(),
             told: Mutex::default(),
+            loads: noise::Loads::default(),
         }
     }
 

@@ -150,6 +150,7 @@ pub(super) async fn start<'a>(
             signal: rule.signal.map_or(default.signal, |signal| signal.as_str().to_owned()),
             grace: rule.grace.map_or(default.grace, |grace| grace.0),
         },
+        probes: place.place.machine.probes.clone(),
         ..job
     };
     let (transport, stop) = (place.place.transport.clone(), CancellationToken::new());

@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{DEFAULT_TIMEOUT, Failure, Run};
+use super::{DEFAULT_TIMEOUT, Failure, Run, wait};
 use crate::environments::Place;
-use crate::event::{CacheDrop, Stage};
+use crate::event::{CacheDrop, Stage, Wait};
 use crate::hosts::{self, Machine};
 use crate::metrics::{self, ToolOutput};
 use crate::plan::substitute::Context;
 use crate::spec::TimeSpan;
 use crate::spec::host::Sudo;
 use crate::spec::step::{RunStep, Step, Steps, Upload};
+use crate::spec::wait::{CoolDown, WaitIdle};
 use crate::spec::workload::Command;
 use crate::transports::job::{self, Ended, Job, Stopped};
 use crate::transports::{Transport, files};
@@ -34,6 +35,7 @@ pub(super) struct Surroundings<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     pub drops: Vec<CacheDrop>,
+    pub waits: Vec<Wait>,
     pub warnings: Vec<String>,
 }
 
@@ -43,7 +45,8 @@ pub(super) async fn run_all(
     around: &Surroundings<'_>,
     notes: &mut Notes,
 ) -> Result<(), Failure> {
-    let Surroundings { place, stage, stop, .. } = *around;
+    let Surroundings { place, stage, limit, stop, .. } = *around;
+    let capped = |within: TimeSpan| TimeSpan(within.0.min(limit));
     for step in &steps.0 {
         if stop.is_cancelled() {
             return Err(Failure::interrupted(stage));
@@ -60,6 +63,18 @@ pub(super) async fn run_all(
                 }
                 Err(failure) => return Err(failure),
             },
+            Step::WaitIdle(settings) => {
+                let settings = WaitIdle { within: capped(settings.within), ..*settings };
+                notes.waits.push(wait::wait_idle(&place.machine, &settings, stage, stop).await?);
+            }
+            Step::CoolDown(settings) => {
+                let settings = CoolDown { within: capped(settings.within), ..*settings };
+                match wait::cool_down(&place.machine, &settings, stage, stop).await? {
+                    Ok(waited) => notes.waits.push(waited),
+                    Err(reason) if settings.optional => notes.warnings.push(reason),
+                    Err(reason) => return Err(Failure::new(stage, reason)),
+                }
+            }
             Step::Run(step) => command(step, around).await?,
             Step::Upload(file) => upload(file, around).await?,
         }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use minijinja::context;
 
 use super::cell::{self, CellState};
-use super::service::{self, Started};
+use super::service::{self, ServicePlace, Started};
 use super::step::{Notes, Surroundings};
-use super::{Failure, Run, expect, place, step, timestamp};
-use crate::event::{Captured, Event, Expectation, Outcome, Stage, Status};
+use super::{Failure, Run, expect, noise, place, step, timestamp};
+use crate::event::{Captured, Event, Expectation, Noise, Outcome, Stage, Status};
 use crate::metrics;
 use crate::plan::substitute::Context;
 use crate::plan::{Cell, Trial};
@@ -22,6 +22,10 @@ use crate::transports::job::{self, Ended, Job, Stream};
 #[derive(Default)]
 pub(super) struct Gathered {
     pub notes: Notes,
+    /// Of the trial's own host.
+    pub noise: Option<Noise>,
+    /// Of the other hosts of its services.
+    pub noise_of_services: BTreeMap<String, Noise>,
     pub outputs: BTreeMap<String, Captured>,
     pub expectations: Vec<Expectation>,
     /// Why a file could not be brought back.
@@ -63,6 +67,9 @@ pub(super) async fn execute(run: &Run, cell: &Cell, state: &mut CellState, trial
         measurements,
         warnings: gathered.notes.warnings,
         caches: gathered.notes.drops,
+        waits: gathered.notes.waits,
+        noise: gathered.noise,
+        noise_of_services: gathered.noise_of_services,
         expectations: gathered.expectations,
         outputs: gathered.outputs,
     }
@@ -99,8 +106,12 @@ async fn with_services(
         }
     };
     for service in started {
-        let name = service.place.name.clone();
-        gathered.keep_service(&name, service.stop().await);
+        let place = service.place;
+        let ended = service.stop().await;
+        if let Some(ended) = &ended {
+            gathered.keep_noise_of(run, place, ended, state);
+        }
+        gathered.keep_service(&place.name, ended);
     }
     // Only now: a metric may stand in what a service has printed.
     let measured = measured?;
@@ -243,7 +254,7 @@ async fn measure(
     let failed = |reason: String| Failure::new(Stage::Run, reason);
     let Surroundings { place, context, env, .. } = *around;
     let job = step::job(place, &cell::workload(run, cell).run, context, env).map_err(failed)?;
-    let job = Job { warms_up: !gathered.notes.drops.is_empty(), ..job };
+    let job = Job { warms_up: !gathered.notes.drops.is_empty(), probes: place.machine.probes.clone(), ..job };
     let stop = run.stop.child_token();
     let mut running = std::pin::pin!(job::run(&*place.transport, &job, Some(timeout), &stop));
     let (ended, death) = tokio::select! {
@@ -256,6 +267,8 @@ async fn measure(
     if let Ok(ended) = &ended {
         gathered.keep(&ended.stdout, "stdout");
         gathered.keep(&ended.stderr, "stderr");
+        let is_alone = !services.iter().any(|service| service.place.place.machine.name == place.machine.name);
+        gathered.noise = noise::of(run, place, ended, is_alone);
     }
     if let Some(death) = death {
         return Err(death);
@@ -275,6 +288,18 @@ impl Gathered {
 
     fn keep(&mut self, stream: &Stream, name: &str) {
         self.outputs.insert(name.to_owned(), Captured { bytes: stream.bytes.clone(), size: stream.size });
+    }
+
+    /// What the host of a service was like, where it is not the host of the trial, which tells itself.
+    fn keep_noise_of(&mut self, run: &Run, service: &ServicePlace, ended: &Ended, state: &CellState) {
+        let host = &service.place.machine.name;
+        let on_host = state.services.iter().filter(|other| other.place.machine.name == *host).count();
+        if state.place.as_ref().is_some_and(|own| own.machine.name == *host) {
+            return;
+        }
+        if let Some(noise) = noise::of(run, &service.place, ended, on_host == 1) {
+            self.noise_of_services.insert(host.clone(), noise);
+        }
     }
 
     fn keep_service(&mut self, name: &str, ended: Option<Ended>) {

@@ -15,7 +15,7 @@ use crate::event::Outcome;
 use crate::plan::Cell;
 
 // Parts of a record; the reading half knows them from here alone.
-pub use crate::event::{CacheDrop, Expectation, Stage, Status};
+pub use crate::event::{CacheDrop, Expectation, Noise, Stage, Status, Suspicion, Wait};
 pub use crate::metrics::Measurement;
 pub use crate::plan::Phase;
 
@@ -73,6 +73,15 @@ pub struct Record {
     /// Page cache around each `drop_caches`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<CacheDrop>,
+    /// What `wait_idle` and `cool_down` have waited.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Wait>,
+    /// What the host was like around the measured command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
+    /// What the other hosts of its services were like, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub noise_of_services: BTreeMap<String, Noise>,
     /// The verdict on each rule of `expect`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
@@ -104,6 +113,9 @@ impl Record {
             measurements: outcome.measurements.clone(),
             warnings: outcome.warnings.clone(),
             caches: outcome.caches.clone(),
+            waits: outcome.waits.clone(),
+            noise: outcome.noise.clone(),
+            noise_of_services: outcome.noise_of_services.clone(),
             expectations: outcome.expectations.clone(),
             outputs,
         }

@@ -180,6 +180,9 @@ mod tests {
             measurements: Vec::new(),
             warnings: Vec::new(),
             caches: Vec::new(),
+            waits: Vec::new(),
+            noise: None,
+            noise_of_services: BTreeMap::new(),
             expectations: Vec::new(),
             outputs: [("services/server/stdout".to_owned(), Captured { bytes: b"abc".to_vec(), size: 9 })]
                 .into(),

@@ -24,6 +24,7 @@ pub mod template;
 mod time;
 mod tree;
 mod variables;
+pub mod wait;
 pub mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -16,6 +16,7 @@ mod form;
 mod keys;
 mod language;
 mod metrics;
+mod noise;
 mod pipeline;
 mod plan;
 mod problems;

@@ -56,7 +56,7 @@ async fn connect_one(
     experiment: &Experiment,
     name: &str,
 ) -> Result<(Machine, crate::event::Facts), TransportError> {
-    let machine = hosts::connect(name, &experiment.spec.hosts[name], &experiment.sources).await?;
+    let mut machine = hosts::connect(name, &experiment.spec.hosts[name], &experiment.sources).await?;
     let tools: BTreeSet<&str> = experiment
         .spec
         .workloads
@@ -64,6 +64,7 @@ async fn connect_one(
         .filter_map(|workload| workload.metrics.tool.as_ref())
         .map(|tool| tool.as_str())
         .collect();
+    hosts::find_probes(&mut machine).await?;
     let facts =
         hosts::facts(&*machine.transport, DEFAULT_WORKDIR, &tools.into_iter().collect::<Vec<_>>()).await?;
     Ok((machine, facts))
