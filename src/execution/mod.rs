@@ -4,6 +4,7 @@
 mod cell;
 mod expect;
 mod history;
+mod limits;
 mod place;
 mod readiness;
 mod scheduler;
@@ -27,6 +28,7 @@ use crate::spec::Spec;
 use crate::transports::TransportError;
 
 pub use history::{History, Past};
+pub use limits::DEFAULT_RETRIES;
 
 /// The longest time of a command when the file sets no timeout.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -154,7 +156,7 @@ impl Failure {
 
     /// `what` says what was tried; empty when the error says it.
     fn of(stage: Stage, what: &str, error: &TransportError) -> Self {
-        let cause = if error.is_lost { Cause::Connection } else { Cause::Other };
+        let cause = if error.is_lost { Cause::Connection } else { Cause::of_words(&error.message) };
         Failure::new(stage, format!("{what}{}", error.with_hint())).with(cause)
     }
 

@@ -52,7 +52,7 @@ async fn undo(run: &Run, cell: &Cell, environment: &str, steps: &Steps, around: 
     let own = &around.place.machine.name;
     for machine in cell.step_hosts.iter().chain([own]).filter_map(|host| run.machine(host).ok()) {
         let swept = job::query(&*machine.transport, &job::sweep_place(&around.place.id, as_root)).await;
-        cell::tell(run, &machine.name, cell.name.as_str(), swept.map(drop));
+        around.troubles.tell(run, &machine.name, cell.name.as_str(), swept.map(drop));
     }
 }
 
@@ -61,11 +61,8 @@ pub(super) async fn clean_up(steps: &Steps, around: &Surroundings<'_>, whose: &s
     let never = CancellationToken::new();
     let around = Surroundings { stage: Stage::Conclude, limit: CLEAN_UP_TIMEOUT, stop: &never, ..*around };
     if let Err(failure) = step::run_all(steps, &around, &mut Notes::default()).await {
-        around.run.say(Event::CleanUpFailed {
-            host: around.place.machine.name.clone(),
-            what: format!("cleanup of {whose}"),
-            reason: failure.reason,
-        });
+        let host = &around.place.machine.name;
+        around.troubles.add(around.run, host, &format!("cleanup of {whose}"), failure.reason);
     }
 }
 

@@ -4,15 +4,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 
 use super::cell::CellState;
-use super::{Run, trial};
-use crate::event::Event;
+use super::{Cause, Past, Run, limits, trial};
+use crate::event::{Event, Outcome};
 use crate::plan::{Cell, Trial, Turn, Turns};
+
+/// How long the record of the last trial of a cell waits for the cell's clean-up: a kill in between would lose
+/// that trial.
+const RECORD_WAITS: Duration = Duration::from_secs(20);
 
 /// A cell of which a trial was started.
 struct Open {
@@ -65,7 +70,7 @@ pub(super) async fn run(run: &Run) {
                 let cell = open.entry(turn.cell).or_insert_with(|| Open::new(run, turn.cell));
                 busy.extend(cell.hosts.iter().cloned());
                 cell.left -= 1;
-                let trial = Trial::new(turn, cell.cell.name.clone());
+                let trial = (Trial::new(turn, cell.cell.name.clone()), run.history.past(&turn));
                 running.push(Box::pin(one(run, cell.cell.clone(), trial, cell.state.take(), cell.left == 0)));
             }
         }
@@ -104,20 +109,60 @@ fn startable(run: &Run, queues: &mut [Queue<'_>], busy: &BTreeSet<String>) -> Ve
     start.into_values().collect()
 }
 
-async fn one(run: &Run, cell: Rc<Cell>, trial: Trial, state: Option<CellState>, is_last: bool) -> Finished {
-    run.say(Event::TrialStarted { trial: trial.clone(), hosts: cell.hosts().into_iter().collect() });
+/// A trial with all its attempts.
+async fn one(
+    run: &Run,
+    cell: Rc<Cell>,
+    (trial, past): (Trial, Past),
+    state: Option<CellState>,
+    is_last: bool,
+) -> Finished {
     let mut state = match state {
         Some(state) => state,
         None => CellState::new(run, &cell),
     };
-    let outcome = trial::execute(run, &cell, &mut state, &trial).await;
-    run.say(Event::TrialFinished(Box::new(outcome)));
-    // Who receives the event writes its record now, before the next trial starts: on the machine that
-    // runs `runner`, the write would disturb it.
-    tokio::task::yield_now().await;
-    if is_last {
-        state.release(run, &cell).await;
-        return (trial.index, None);
+    let mut retries = 0..limits::retries(run, &cell);
+    let mut attempt = past.attempts;
+    loop {
+        attempt += 1;
+        run.say(Event::TrialStarted { trial: trial.clone(), hosts: cell.hosts().into_iter().collect() });
+        let (mut outcome, cause) = trial::execute(run, &cell, &mut state, &trial, attempt).await;
+        let may_pass = cause.is_some_and(Cause::may_pass) && !run.stop.is_cancelled();
+        let Some(retry) = retries.next().filter(|_| may_pass) else {
+            match is_last {
+                true => release(run, &cell, state, outcome).await,
+                false => {
+                    told(run, outcome).await;
+                    return (trial.index, Some(state));
+                }
+            }
+            return (trial.index, None);
+        };
+        outcome.is_repeated = true;
+        told(run, outcome).await;
+        tokio::select! {
+            () = tokio::time::sleep(limits::wait_before(retry + 1)) => {}
+            // Its record says that another attempt was to follow.
+            () = run.stop.cancelled() => return (trial.index, Some(state)),
+        }
     }
-    (trial.index, Some(state))
+}
+
+/// Tells what became of an attempt. Who receives the event writes its record now, before the next trial
+/// starts: on the machine that runs `runner`, the write would disturb it.
+async fn told(run: &Run, outcome: Outcome) {
+    run.say(Event::TrialFinished(Box::new(outcome)));
+    tokio::task::yield_now().await;
+}
+
+/// Removes what was made for a cell, so that the record of its last trial tells of it; not longer than that
+/// record may wait.
+async fn release(run: &Run, cell: &Cell, state: CellState, outcome: Outcome) {
+    let troubles = state.troubles.clone();
+    let mut releasing = std::pin::pin!(state.release(run, cell));
+    let is_over = tokio::time::timeout(RECORD_WAITS, &mut releasing).await.is_ok();
+    told(run, trial::with_troubles(outcome, troubles.take())).await;
+    if !is_over {
+        releasing.await;
+    }
 }

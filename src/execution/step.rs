@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{DEFAULT_TIMEOUT, Failure, Run};
+use super::cell::Troubles;
+use super::{Cause, DEFAULT_TIMEOUT, Failure, Run};
 use crate::environments::Place;
 use crate::event::{CacheDrop, Stage};
 use crate::hosts::{self, Machine};
@@ -28,6 +29,8 @@ pub(super) struct Surroundings<'a> {
     /// The longest time of a command that has none of its own.
     pub limit: Duration,
     pub stop: &'a CancellationToken,
+    /// Where clean-up that fails is kept.
+    pub troubles: &'a Troubles,
 }
 
 /// What steps leave to be told.
@@ -79,7 +82,7 @@ async fn drop_caches(machine: &Machine, stage: Stage) -> Result<CacheDrop, Failu
 }
 
 async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failure> {
-    let Surroundings { run, place, context, env, stage, limit, stop } = *around;
+    let Surroundings { run, place, context, env, stage, limit, stop, .. } = *around;
     let failed = |reason: String| Failure::new(stage, reason);
     let on = step.on.as_deref().map(|on| on.as_str());
     let (machine, is_inside) = match on {
@@ -115,7 +118,12 @@ async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failur
     }
     match ended.exit_code {
         0 => Ok(()),
-        _ => Err(failed(metrics::reason(&format!("`{}` failed", shortened(&command)), printed(&ended)))),
+        _ => {
+            let failure =
+                failed(metrics::reason(&format!("`{}` failed", shortened(&command)), printed(&ended)));
+            let cause = Cause::of_words(&String::from_utf8_lossy(&ended.stderr.bytes));
+            Err(failure.with(cause))
+        }
     }
 }
 

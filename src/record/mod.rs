@@ -15,7 +15,7 @@ use crate::event::Outcome;
 use crate::plan::Cell;
 
 // Parts of a record; the reading half knows them from here alone.
-pub use crate::event::{CacheDrop, Expectation, Stage, Status};
+pub use crate::event::{CacheDrop, Expectation, Stage, Status, Verdict, Verdicts};
 pub use crate::metrics::Measurement;
 pub use crate::plan::Phase;
 
@@ -61,6 +61,12 @@ pub struct Record {
     pub stage: Option<Stage>,
     /// Why it failed.
     pub reason: Option<String>,
+    /// Whether another attempt was to follow: this one failed for a cause that may pass.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
+    /// How each part of the trial went; missing in records of older runners.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdicts: Option<Verdicts>,
     /// RFC 3339, UTC.
     pub started: String,
     /// Wall time of the whole trial in seconds.
@@ -99,6 +105,8 @@ impl Record {
             status: outcome.status,
             stage: outcome.stage,
             reason: outcome.reason.clone(),
+            repeated: outcome.is_repeated,
+            verdicts: Some(outcome.verdicts),
             started: outcome.started.clone(),
             elapsed_s: outcome.elapsed_s,
             measurements: outcome.measurements.clone(),

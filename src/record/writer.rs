@@ -119,7 +119,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::event::{Captured, Stage, Status};
+    use crate::event::{Captured, Stage, Status, Verdicts};
     use crate::plan::{CellName, Trial};
     use crate::record::{FORMAT_VERSION, read_run};
 
@@ -175,6 +175,8 @@ mod tests {
             status,
             stage: (status != Status::Ok).then_some(Stage::Run),
             reason: None,
+            is_repeated: false,
+            verdicts: Verdicts::default(),
             started: format!("2026-11-30T11:45:{}Z", 20 + attempt),
             elapsed_s: 0.1,
             measurements: Vec::new(),

@@ -71,6 +71,12 @@ impl Progress {
     }
 
     fn finished(&mut self, outcome: &Outcome) {
+        if outcome.is_repeated {
+            let (id, attempt) = (outcome.trial.id(), outcome.attempt);
+            let reason = outcome.reason.as_deref().unwrap_or_default();
+            self.line(&format!("{YELLOW}tried again{PLAIN}  {id}  attempt {attempt} failed: {reason}"));
+            return;
+        }
         self.finished += 1;
         self.remaining.finished(&outcome.trial, outcome.elapsed_s);
         let count =

@@ -20,6 +20,7 @@ mod pipeline;
 mod plan;
 mod problems;
 mod report;
+mod retries;
 mod schema;
 mod services;
 mod unusual;

@@ -13,6 +13,7 @@ use runner::hosts::Machine;
 use runner::plan::Plan;
 use runner::spec::{self, Fragment, Reader, Spec};
 use runner::transports::fake::{Fake, Reply};
+use runner::transports::{Output, Transport, TransportError};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -63,6 +64,37 @@ pub fn is_readiness(script: &str) -> bool {
     ["0A ' /proc/net/tcp", "echo seen", "/stdout\" \"$b/"].iter().any(|part| script.contains(part))
 }
 
+/// The way to a fake machine, which can be lost: what begins or ends while it is gets an error.
+struct Way {
+    fake: Fake,
+    host: String,
+    is_lost: Arc<dyn Fn(&str, u64) -> bool + Send + Sync>,
+    start: Instant,
+}
+
+impl Way {
+    fn check(&self) -> Result<(), TransportError> {
+        match (self.is_lost)(&self.host, self.start.elapsed().as_secs()) {
+            true => Err(TransportError {
+                message: format!("`{}`: the connection was lost", self.host),
+                hint: None,
+                is_lost: true,
+            }),
+            false => Ok(()),
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Transport for Way {
+    async fn run(&self, script: &str, stop: &CancellationToken) -> Result<Output, TransportError> {
+        self.check()?;
+        let output = self.fake.run(script, stop).await;
+        self.check()?;
+        output
+    }
+}
+
 type Answer = Arc<dyn Fn(&str, &str) -> Reply + Send + Sync>;
 
 /// The machines and what they answer.
@@ -72,6 +104,7 @@ pub struct World {
     looks: Answer,
     stop_after: Option<Duration>,
     unreachable: Vec<&'static str>,
+    is_lost: Arc<dyn Fn(&str, u64) -> bool + Send + Sync>,
 }
 
 /// What happened.
@@ -102,7 +135,14 @@ impl World {
             looks: Arc::new(looks),
             stop_after: None,
             unreachable: Vec::new(),
+            is_lost: Arc::new(|_, _| false),
         }
+    }
+
+    /// The way to a host is lost while `is_lost(host, second)`.
+    pub fn lost(mut self, is_lost: impl Fn(&str, u64) -> bool + Send + Sync + 'static) -> Self {
+        self.is_lost = Arc::new(is_lost);
+        self
     }
 
     /// The runner's own scripts are answered by `looks` where it gives an answer.
@@ -149,7 +189,10 @@ impl World {
             };
             let machine = match self.unreachable.contains(&host.as_str()) {
                 true => Err(format!("`{host}`: connection refused")),
-                false => Ok(Arc::new(Machine::fake(&host, Fake::new(answer)))),
+                false => {
+                    let (fake, is_lost) = (Fake::new(answer), self.is_lost.clone());
+                    Ok(Arc::new(Machine::fake(&host, Way { fake, host: host.clone(), is_lost, start })))
+                }
             };
             machines.insert(host, machine);
         }

@@ -79,7 +79,7 @@ impl Recorder {
                 self.writer.write_host(host, all)
             }
             Event::TrialFinished(outcome) => {
-                self.failed += usize::from(outcome.status != Status::Ok);
+                self.failed += usize::from(outcome.status != Status::Ok && !outcome.is_repeated);
                 self.writer.write_outcome(outcome, &self.plan.cell(outcome.trial.index)).map(drop)
             }
             _ => Ok(()),
