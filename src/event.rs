@@ -38,6 +38,11 @@ pub enum Event {
         /// What it does, as a person reads it.
         what: String,
     },
+    /// The run ends before its last trial, and not because somebody interrupted it: nothing new starts.
+    RunStopped {
+        /// By what, as a person reads it after "stopped by": `its deadline of 8h`.
+        by: String,
+    },
     /// A trial begins; its hosts (its own, and those of its services) are busy until it finishes.
     TrialStarted {
         /// Which trial.

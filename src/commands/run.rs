@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
-use self::recorder::Recorder;
+use self::recorder::{Recorded, Recorder};
 use super::experiment::{self, Experiment};
 use super::{block_on, plan};
 use crate::cli::{PlanFormat, RunArguments};
@@ -50,13 +50,14 @@ async fn execute(arguments: &RunArguments, experiment: Experiment) -> Result<u8,
     let recorder = Recorder::new(writer, progress, &experiment.plan);
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
     let run = Run::new(id, experiment, machines, stop.clone(), events);
-    let (directory, failed) = recorder.record(run, receiver).await?;
-    let written = report::write(&directory)?;
+    let recorded = recorder.record(run, receiver).await?;
+    let written = report::write(&recorded.directory)?;
     ui::show_written(&written);
-    Ok(match (stop.is_cancelled(), failed) {
-        (true, _) => EXIT_INTERRUPTED,
-        (false, 0) => EXIT_OK,
-        (false, _) => EXIT_FAILED_TRIALS,
+    Ok(match recorded {
+        Recorded { is_stopped: true, .. } => EXIT_FAILED_TRIALS,
+        _ if stop.is_cancelled() => EXIT_INTERRUPTED,
+        Recorded { failed: 0, .. } => EXIT_OK,
+        _ => EXIT_FAILED_TRIALS,
     })
 }
 

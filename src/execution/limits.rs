@@ -37,6 +37,15 @@ pub(super) fn stops_on_failure(run: &Run, cell: &Cell) -> bool {
     own.is_some_and(|word| word.value == OnFailure::Stop)
 }
 
+/// Returns when the time of the run is over, with the words for it; never when it has no limit.
+pub(super) async fn over(deadline: Option<TimeSpan>) -> String {
+    match deadline {
+        Some(time) => tokio::time::sleep(time.0).await,
+        None => std::future::pending().await,
+    }
+    format!("its deadline of {}", deadline.unwrap_or_default())
+}
+
 impl Cause {
     /// Whether it may have passed when the trial is tried again.
     pub(super) fn may_pass(self) -> bool {

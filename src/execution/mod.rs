@@ -13,7 +13,7 @@ mod step;
 mod trial;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -59,6 +59,8 @@ pub struct Run {
     pub stop: CancellationToken,
     /// Where events go.
     pub events: UnboundedSender<Event>,
+    /// By what the run was stopped, where nobody interrupted it.
+    stopped: OnceLock<String>,
     shared: Shared,
     told: Mutex<BTreeSet<Vec<String>>>,
 }
@@ -82,6 +84,7 @@ impl Run {
             machines,
             stop,
             events,
+            stopped: OnceLock::new(),
             shared: Shared::default(),
             told: Mutex::default(),
         }
@@ -89,7 +92,16 @@ impl Run {
 
     /// Executes every trial, then removes everything that was made, also after `stop`.
     pub async fn execute(&self) {
-        scheduler::run(self).await;
+        let deadline = self.spec.deadline.as_ref().map(|time| time.value);
+        let mut running = std::pin::pin!(scheduler::run(self));
+        tokio::select! {
+            () = &mut running => {}
+            by = limits::over(deadline) => {
+                self.stop_by(by);
+                self.stop.cancel();
+                running.await;
+            }
+        }
         for machine in self.machines.values().flatten() {
             if let Some(engine) = machine.engine_in_use()
                 && let Err(error) = engine.remove_all(&self.id).await
@@ -100,6 +112,29 @@ impl Run {
                     reason: error.message,
                 });
             }
+        }
+    }
+
+    /// Lets nothing new start; the first reason is the one to tell.
+    fn stop_by(&self, by: String) {
+        if !self.stop.is_cancelled() && self.stopped.set(by.clone()).is_ok() {
+            self.say(Event::RunStopped { by });
+        }
+    }
+
+    /// Whether nothing new starts any more.
+    fn is_stopping(&self) -> bool {
+        self.stop.is_cancelled() || self.stopped.get().is_some()
+    }
+
+    /// The failure of what the end of the run has ended.
+    fn interrupted(&self, stage: Stage) -> Failure {
+        match self.stopped.get() {
+            Some(by) => {
+                let reason = format!("the run was stopped by {by}");
+                Failure { reason, ..Failure::interrupted(stage) }
+            }
+            None => Failure::interrupted(stage),
         }
     }
 

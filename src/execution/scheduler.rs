@@ -65,7 +65,7 @@ pub(super) async fn run(run: &Run) {
     let mut busy: BTreeSet<String> = BTreeSet::new();
     let mut running: FuturesUnordered<LocalBoxFuture<'_, Finished>> = FuturesUnordered::new();
     loop {
-        if !run.stop.is_cancelled() {
+        if !run.is_stopping() {
             for turn in startable(run, &mut queues, &busy) {
                 let cell = open.entry(turn.cell).or_insert_with(|| Open::new(run, turn.cell));
                 busy.extend(cell.hosts.iter().cloned());
@@ -129,6 +129,9 @@ async fn one(
         let (mut outcome, cause) = trial::execute(run, &cell, &mut state, &trial, attempt).await;
         let may_pass = cause.is_some_and(Cause::may_pass) && !run.stop.is_cancelled();
         let Some(retry) = retries.next().filter(|_| may_pass) else {
+            if cause.is_some() && !run.stop.is_cancelled() && limits::stops_on_failure(run, &cell) {
+                run.stop_by(format!("`on_failure: stop`, after {} failed", trial.id()));
+            }
             match is_last {
                 true => release(run, &cell, state, outcome).await,
                 false => {

@@ -57,7 +57,7 @@ pub(super) async fn execute(
     let death = state.after_trial(run, cell, result.is_err()).await;
     let (measurements, failure) = match result {
         Ok(measurements) => (measurements, None),
-        Err(failure) if run.stop.is_cancelled() => (Vec::new(), Some(Failure::interrupted(failure.stage))),
+        Err(failure) if run.stop.is_cancelled() => (Vec::new(), Some(run.interrupted(failure.stage))),
         Err(mut failure) => {
             failure.reason.extend(death.map(|death| format!("; {death}")));
             state.after_failure(&failure);

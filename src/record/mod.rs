@@ -171,6 +171,9 @@ pub struct Manifest {
     /// Whether the run was interrupted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// By what the run was stopped before its last trial: `its deadline of 8h`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
     /// Every cell in the order of the file: the rows and columns of the report.
     pub cells: Vec<PlannedCell>,
     /// The cell settings that comparisons are made against: axis name to value, e.g. `environment: native`.

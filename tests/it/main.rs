@@ -15,6 +15,7 @@ mod failures;
 mod form;
 mod keys;
 mod language;
+mod limits;
 mod metrics;
 mod pipeline;
 mod plan;
