@@ -24,12 +24,24 @@ pub enum Event {
         /// What was found; it comes on top of what was known before.
         facts: Facts,
     },
-    /// A host can't be used; all its trials will fail with this reason.
+    /// A host can't be connected at the start; it is set aside, and tried again.
     HostFailed {
         /// The host's name.
         host: String,
         /// Why, with what to do about it.
         reason: String,
+    },
+    /// A host does not answer any more: its trials wait, and it is tried again now and then.
+    HostSetAside {
+        /// The host's name.
+        host: String,
+        /// Why.
+        reason: String,
+    },
+    /// A host that was set aside answers again: its trials go on.
+    HostBack {
+        /// The host's name.
+        host: String,
     },
     /// A host is busy with something that is not a trial: building an image, setting up a cell.
     Preparing {

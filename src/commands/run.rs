@@ -7,9 +7,6 @@ mod manifest;
 mod recorder;
 mod signals;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +16,6 @@ use super::{block_on, plan};
 use crate::cli::{PlanFormat, RunArguments};
 use crate::error::{EXIT_FAILED_TRIALS, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::execution::Run;
-use crate::hosts::Machine;
 use crate::record::RunWriter;
 use crate::ui::progress::Progress;
 use crate::{report, ui};
@@ -60,6 +56,3 @@ async fn execute(arguments: &RunArguments, experiment: Experiment) -> Result<u8,
         _ => EXIT_FAILED_TRIALS,
     })
 }
-
-/// Connected machines by name, or why one is not connected.
-type Machines = BTreeMap<String, Result<Arc<Machine>, String>>;

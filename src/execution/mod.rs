@@ -1,18 +1,22 @@
 //! Runs a [`Plan`]: which trial when, what belongs to a cell, what happens in a trial. It says what happens
 //! by [`Event`]s alone; it prints nothing and writes no result. Read [`Run`], then `scheduler.rs`.
 
+mod aside;
+mod attempts;
 mod cell;
 mod expect;
 mod history;
 mod limits;
+mod machines;
 mod place;
+mod queues;
 mod readiness;
 mod scheduler;
 mod service;
 mod step;
 mod trial;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -27,8 +31,11 @@ use crate::plan::Plan;
 use crate::spec::Spec;
 use crate::transports::TransportError;
 
+use machines::Machines;
+
 pub use history::{History, Past};
 pub use limits::DEFAULT_RETRIES;
+pub use machines::{Connected, Connector, connect};
 
 /// The longest time of a command when the file sets no timeout.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -53,8 +60,9 @@ pub struct Run {
     pub plan: Plan,
     /// What earlier sittings have done; empty in a new run.
     pub history: History,
-    /// Every host of the plan: connected, or why it is not.
-    pub machines: BTreeMap<String, Result<Arc<Machine>, String>>,
+    machines: Machines,
+    /// How a host is connected that was not there at the start; as the experiment says, if nothing else is.
+    pub connector: Option<Connector>,
     /// Cancelled to end the run early.
     pub stop: CancellationToken,
     /// Where events go.
@@ -66,11 +74,11 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run that has not begun.
+    /// A run that has not begun. `machines` are every host of the plan: connected, or why it is not.
     pub fn new(
         id: String,
         experiment: (Spec, Sources, Plan),
-        machines: BTreeMap<String, Result<Arc<Machine>, String>>,
+        machines: Connected,
         stop: CancellationToken,
         events: UnboundedSender<Event>,
     ) -> Self {
@@ -81,7 +89,8 @@ impl Run {
             sources,
             plan,
             history: History::default(),
-            machines,
+            machines: Machines::new(machines),
+            connector: None,
             stop,
             events,
             stopped: OnceLock::new(),
@@ -102,7 +111,7 @@ impl Run {
                 running.await;
             }
         }
-        for machine in self.machines.values().flatten() {
+        for machine in self.machines.connected() {
             if let Some(engine) = machine.engine_in_use()
                 && let Err(error) = engine.remove_all(&self.id).await
             {
@@ -149,12 +158,8 @@ impl Run {
         self.told.lock().is_ok_and(|mut told| told.insert(news))
     }
 
-    fn machine(&self, host: &str) -> Result<&Arc<Machine>, Failure> {
-        match self.machines.get(host) {
-            Some(Ok(machine)) => Ok(machine),
-            Some(Err(reason)) => Err(Failure::new(Stage::Host, reason.clone())),
-            None => Err(Failure::new(Stage::Host, format!("host `{host}` is not connected"))),
-        }
+    fn machine(&self, host: &str) -> Result<Arc<Machine>, Failure> {
+        self.machines.machine(host)
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) fn settings(run: &Run, environment: &str, context: &Context) -> Resul
 /// Why there is none.
 pub(super) async fn enter(run: &Run, host: &str, settings: &Settings) -> Result<Place, Failure> {
     let machine = run.machine(host)?;
-    let entered = Place::enter(machine, settings, &run.id, &run.shared, &run.stop).await;
+    let entered = Place::enter(&machine, settings, &run.id, &run.shared, &run.stop).await;
     entered.map_err(|error| Failure::of(Stage::Host, "", &error))
 }
 

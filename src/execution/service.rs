@@ -104,8 +104,9 @@ async fn needs_publishing(
         return Ok(true);
     }
     let failed = |error: TransportError| Failure::of(Stage::Service, "", &error);
-    let engine = run.machine(&service.host)?.engine().await.map_err(failed)?;
-    let client_engine = run.machine(&cell.host)?.engine().await.map_err(failed)?;
+    let (machine, client) = (run.machine(&service.host)?, run.machine(&cell.host)?);
+    let engine = machine.engine().await.map_err(failed)?;
+    let client_engine = client.engine().await.map_err(failed)?;
     Ok(engine.id != client_engine.id)
 }
 

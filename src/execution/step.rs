@@ -86,9 +86,9 @@ async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failur
     let failed = |reason: String| Failure::new(stage, reason);
     let on = step.on.as_deref().map(|on| on.as_str());
     let (machine, is_inside) = match on {
-        None | Some("environment") => (&place.machine, true),
+        None | Some("environment") => (place.machine.clone(), true),
         Some(host) if host == "host" || host == place.machine.name => {
-            (&place.machine, place.container.is_none())
+            (place.machine.clone(), place.container.is_none())
         }
         Some(host) => (run.machine(host)?, false),
     };

@@ -60,6 +60,14 @@ impl Progress {
                 self.set(host, "can't be used");
                 self.line(&format!("{RED}host failed{PLAIN} {reason}"));
             }
+            Event::HostSetAside { host, reason } => {
+                self.set(host, "set aside");
+                self.line(&format!("{RED}set aside{PLAIN}  {host}: {reason}; its trials wait, others go on"));
+            }
+            Event::HostBack { host } => {
+                self.set(host, "");
+                self.line(&format!("back         {host}: its trials go on"));
+            }
             Event::RunStopped { by } => {
                 self.is_stopping = true;
                 self.line(&format!("{YELLOW}stopping{PLAIN}: stopped by {by}; nothing new starts"));

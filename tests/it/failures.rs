@@ -97,7 +97,8 @@ repetitions: 2
         happened.outcomes().into_iter().partition(|outcome| outcome.trial.id().contains("/here/"));
     assert_eq!((here.len(), gone.len()), (2, 2));
     assert!(here.iter().all(|outcome| outcome.status == Status::Ok));
-    gone.iter().for_each(|outcome| assert_failed(outcome, Stage::Host, "`gone`: connection refused"));
+    let reason = "`gone`: connection refused; it did not come back before the run ended";
+    gone.iter().for_each(|outcome| assert_failed(outcome, Stage::Host, reason));
 }
 
 #[tokio::test(start_paused = true)]

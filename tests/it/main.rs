@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests touch the disk")]
 
 mod architecture;
+mod aside;
 mod cli;
 mod cli_check;
 mod cli_explain;

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runner::diagnostic::{Problems, Sources};
-use runner::event::{Event, Outcome};
-use runner::execution::Run;
+use runner::event::{Event, Facts, Outcome};
+use runner::execution::{Connector, Run};
 use runner::hosts::Machine;
 use runner::plan::Plan;
 use runner::spec::{self, Fragment, Reader, Spec};
@@ -103,7 +103,7 @@ pub struct World {
     commands: Answer,
     looks: Answer,
     stop_after: Option<Duration>,
-    unreachable: Vec<&'static str>,
+    unreachable: Vec<(&'static str, u64)>,
     is_lost: Arc<dyn Fn(&str, u64) -> bool + Send + Sync>,
 }
 
@@ -158,9 +158,14 @@ impl World {
         self
     }
 
-    /// A host that could not be connected.
-    pub fn unreachable(mut self, host: &'static str) -> Self {
-        self.unreachable.push(host);
+    /// A host that can't be connected.
+    pub fn unreachable(self, host: &'static str) -> Self {
+        self.unreachable_until(host, u64::MAX)
+    }
+
+    /// A host that can't be connected before this second.
+    pub fn unreachable_until(mut self, host: &'static str, second: u64) -> Self {
+        self.unreachable.push((host, second));
         self
     }
 
@@ -171,7 +176,7 @@ impl World {
         });
         let start = Instant::now();
         let (commands, looks) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
-        let mut machines = BTreeMap::new();
+        let (mut machines, mut missing) = (BTreeMap::new(), BTreeMap::new());
         for host in plan.hosts() {
             let (world, name) = (self.clone(), host.clone());
             let (commands, looks) = (commands.clone(), looks.clone());
@@ -187,19 +192,34 @@ impl World {
                     (world.commands)(&name, script)
                 }
             };
-            let machine = match self.unreachable.contains(&host.as_str()) {
-                true => Err(format!("`{host}`: connection refused")),
-                false => {
-                    let (fake, is_lost) = (Fake::new(answer), self.is_lost.clone());
-                    Ok(Arc::new(Machine::fake(&host, Way { fake, host: host.clone(), is_lost, start })))
+            let (fake, is_lost) = (Fake::new(answer), self.is_lost.clone());
+            let way = Way { fake, host: host.clone(), is_lost, start };
+            let until = self.unreachable.iter().find(|(name, _)| *name == host).map(|(_, second)| *second);
+            let machine = match until {
+                Some(second) => {
+                    missing.insert(host.clone(), (second, way));
+                    Err(format!("`{host}`: connection refused"))
                 }
+                None => Ok(Arc::new(Machine::fake(&host, way))),
             };
             machines.insert(host, machine);
         }
+        let missing = Arc::new(Mutex::new(missing));
+        let connector: Connector = Box::new(move |host| {
+            let mut missing = missing.lock().unwrap();
+            let is_there = missing.get(&host).is_some_and(|(second, _)| start.elapsed().as_secs() >= *second);
+            let way = if is_there { missing.remove(&host).map(|(_, way)| way) } else { None };
+            Box::pin(async move {
+                let message = format!("`{host}`: connection refused");
+                let refused = TransportError { message, hint: None, is_lost: true };
+                way.map(|way| (Machine::fake(&host, way), Facts::new())).ok_or(refused)
+            })
+        });
         let (events, mut receiver) = unbounded_channel();
         let stop = CancellationToken::new();
         let experiment = (spec.clone(), sources, plan.clone());
-        let run = Run::new("test".into(), experiment, machines, stop.clone(), events);
+        let mut run = Run::new("test".into(), experiment, machines, stop.clone(), events);
+        run.connector = Some(connector);
         if let Some(time) = self.stop_after {
             tokio::spawn(async move {
                 tokio::time::sleep(time).await;
@@ -260,7 +280,8 @@ impl Happened {
             let Event::TrialStarted { trial, hosts } = event else { continue };
             let is_end =
                 |event: &Event| matches!(event, Event::TrialFinished(outcome) if outcome.trial == *trial);
-            let (end, _) = self.events.iter().find(|(_, event)| is_end(event)).unwrap();
+            let mut ends = self.events.iter().filter(|(second, event)| second >= start && is_end(event));
+            let (end, _) = ends.next().unwrap();
             spans.push((trial.id(), hosts.clone(), *start, *end));
         }
         spans
