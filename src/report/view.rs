@@ -27,6 +27,10 @@ pub struct ReportView {
     pub duration: Option<String>,
     /// Whether the run was stopped before its end.
     pub interrupted: bool,
+    /// By what the run was stopped before its last trial; none where it was not.
+    pub stopped: Option<String>,
+    /// How many measured trials have a record.
+    pub tried: String,
     /// How many measured trials are ok.
     pub ok: String,
     /// How many measured trials were planned.
@@ -140,6 +144,8 @@ impl ReportView {
                 .zip(ended)
                 .map(|(started, ended)| duration(ended.as_second() - started.as_second())),
             interrupted: manifest.interrupted,
+            stopped: manifest.stopped.clone(),
+            tried: measured.len().to_string(),
             ok: ok.to_string(),
             planned: manifest.planned().to_string(),
             missing: manifest.planned().saturating_sub(measured.len()).to_string(),

@@ -21,6 +21,7 @@ pub struct Progress {
     trials: usize,
     finished: usize,
     failed: usize,
+    is_stopping: bool,
 }
 
 impl Progress {
@@ -44,7 +45,8 @@ impl Progress {
             total.enable_steady_tick(Duration::from_secs(1));
         }
         let (trials, remaining) = (plan.trial_count(), Remaining::new(plan));
-        let progress = Progress { bars, hosts, total, remaining, trials, finished: 0, failed: 0 };
+        let progress =
+            Progress { bars, hosts, total, remaining, trials, finished: 0, failed: 0, is_stopping: false };
         progress.show_total();
         progress
     }
@@ -57,6 +59,18 @@ impl Progress {
             Event::HostFailed { host, reason } => {
                 self.set(host, "can't be used");
                 self.line(&format!("{RED}host failed{PLAIN} {reason}"));
+            }
+            Event::HostSetAside { host, reason } => {
+                self.set(host, "set aside");
+                self.line(&format!("{RED}set aside{PLAIN}  {host}: {reason}; its trials wait, others go on"));
+            }
+            Event::HostBack { host } => {
+                self.set(host, "");
+                self.line(&format!("back         {host}: its trials go on"));
+            }
+            Event::RunStopped { by } => {
+                self.is_stopping = true;
+                self.line(&format!("{YELLOW}stopping{PLAIN}: stopped by {by}; nothing new starts"));
             }
             Event::Preparing { host, what } => self.set(host, what),
             Event::TrialStarted { trial, hosts } => hosts.iter().for_each(|host| self.set(host, &trial.id())),
@@ -71,6 +85,12 @@ impl Progress {
     }
 
     fn finished(&mut self, outcome: &Outcome) {
+        if outcome.is_repeated {
+            let (id, attempt) = (outcome.trial.id(), outcome.attempt);
+            let reason = outcome.reason.as_deref().unwrap_or_default();
+            self.line(&format!("{YELLOW}tried again{PLAIN}  {id}  attempt {attempt} failed: {reason}"));
+            return;
+        }
         self.finished += 1;
         self.remaining.finished(&outcome.trial, outcome.elapsed_s);
         let count =
@@ -115,6 +135,9 @@ impl Progress {
 
     /// Says that an interrupt was understood.
     pub fn stopping(&self) {
+        if self.is_stopping {
+            return;
+        }
         self.line(&format!(
             "{YELLOW}stopping{PLAIN}: ending what runs and removing what was made; Ctrl-C again leaves at once"
         ));
