@@ -66,7 +66,9 @@ pub(super) async fn run(run: &Run) {
                 busy.extend(cell.hosts.iter().cloned());
                 cell.left -= 1;
                 let trial = Trial::new(turn, cell.cell.name.clone());
-                running.push(Box::pin(one(run, cell.cell.clone(), trial, cell.state.take(), cell.left == 0)));
+                let attempts = run.history.past(&turn).attempts;
+                let state = cell.state.take();
+                running.push(Box::pin(one(run, cell.cell.clone(), (trial, attempts), state, cell.left == 0)));
             }
         }
         let Some((index, state)) = running.next().await else { break };
@@ -104,13 +106,21 @@ fn startable(run: &Run, queues: &mut [Queue<'_>], busy: &BTreeSet<String>) -> Ve
     start.into_values().collect()
 }
 
-async fn one(run: &Run, cell: Rc<Cell>, trial: Trial, state: Option<CellState>, is_last: bool) -> Finished {
+/// `attempts` is how often the trial was tried in earlier sittings.
+async fn one(
+    run: &Run,
+    cell: Rc<Cell>,
+    (trial, attempts): (Trial, u32),
+    state: Option<CellState>,
+    is_last: bool,
+) -> Finished {
     run.say(Event::TrialStarted { trial: trial.clone(), hosts: cell.hosts().into_iter().collect() });
     let mut state = match state {
         Some(state) => state,
         None => CellState::new(run, &cell),
     };
-    let outcome = trial::execute(run, &cell, &mut state, &trial).await;
+    let mut outcome = trial::execute(run, &cell, &mut state, &trial).await;
+    outcome.attempt += attempts;
     run.say(Event::TrialFinished(Box::new(outcome)));
     // Who receives the event writes its record now, before the next trial starts: on the machine that
     // runs `runner`, the write would disturb it.

@@ -70,6 +70,14 @@ impl Progress {
         self.show_total();
     }
 
+    /// Counts a trial of the cell number `cell` that an earlier sitting has done.
+    pub fn skip(&mut self, cell: usize, is_ok: bool) {
+        self.finished += 1;
+        self.failed += usize::from(!is_ok);
+        self.remaining.skip(cell);
+        self.show_total();
+    }
+
     fn finished(&mut self, outcome: &Outcome) {
         self.finished += 1;
         self.remaining.finished(&outcome.trial, outcome.elapsed_s);

@@ -60,6 +60,8 @@ fn manifest(happened: &Happened) -> Manifest {
         started: "2026-11-30T11:45:12Z".into(),
         ended: None,
         interrupted: false,
+        sittings: Vec::new(),
+        hosts: BTreeMap::new(),
         cells: happened.plan.cells().map(|cell| PlannedCell::from(&cell)).collect(),
         baseline: baseline.iter().map(|(axis, value)| (axis.value.clone(), value.value.clone())).collect(),
         counts: BTreeMap::new(),

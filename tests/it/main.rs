@@ -20,6 +20,7 @@ mod pipeline;
 mod plan;
 mod problems;
 mod report;
+mod resume;
 mod schema;
 mod services;
 mod unusual;

@@ -1,4 +1,4 @@
-//! Connects to every host of a plan at once and reads its facts.
+//! Connects to every host that is needed at once and reads its facts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,14 +14,15 @@ use crate::event::Event;
 use crate::hosts::{self, Machine};
 use crate::transports::TransportError;
 
+/// Connects to the hosts `names`. A run that was begun before may need less than all of its plan.
 pub(super) async fn connect(
     experiment: &Experiment,
+    names: BTreeSet<String>,
     events: &UnboundedSender<Event>,
 ) -> Result<Machines, Error> {
-    let names = experiment.plan.hosts();
     let connected = join_all(names.iter().map(|name| one(experiment, name, events))).await;
     let machines: Machines = names.into_iter().zip(connected).collect();
-    match machines.values().any(Result::is_ok) {
+    match machines.is_empty() || machines.values().any(Result::is_ok) {
         true => Ok(machines),
         false => Err(Error::Hosts(machines.into_values().filter_map(Result::err).collect())),
     }

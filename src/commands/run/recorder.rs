@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::error::Error;
-use crate::event::{Event, Facts, Status};
+use crate::event::{Event, Facts};
 use crate::execution::{Run, timestamp};
 use crate::plan::Plan;
 use crate::record::{RecordError, RunWriter};
@@ -18,22 +17,21 @@ pub(super) struct Recorder {
     progress: Progress,
     plan: Plan,
     facts: BTreeMap<String, Facts>,
-    failed: usize,
 }
 
 impl Recorder {
     pub(super) fn new(writer: RunWriter, progress: Progress, plan: &Plan) -> Self {
-        Recorder { writer, progress, plan: plan.clone(), facts: BTreeMap::new(), failed: 0 }
+        Recorder { writer, progress, plan: plan.clone(), facts: BTreeMap::new() }
     }
 
     /// Executes `run` while its events are recorded. Returns where the results lie and how many trials
-    /// are not ok. When nothing more can be written, the run is stopped: measuring on would be for
+    /// of the whole run are not ok. When nothing more can be written, the run is stopped: measuring on would be for
     /// nothing.
     pub(super) async fn record(
         mut self,
         run: Run,
         mut events: UnboundedReceiver<Event>,
-    ) -> Result<(PathBuf, usize), Error> {
+    ) -> Result<(PathBuf, usize), RecordError> {
         let stop = run.stop.clone();
         let execute = async {
             run.execute().await;
@@ -66,9 +64,11 @@ impl Recorder {
         };
         let ((), result) = tokio::join!(execute, consume);
         self.progress.finish();
+        let failed = self.writer.failed();
+        // Also where a record could not be written: what can be, says how far the run came.
+        let finished = self.writer.finish(&timestamp(), stop.is_cancelled());
         result?;
-        let directory = self.writer.finish(&timestamp(), stop.is_cancelled())?;
-        Ok((directory.path().to_owned(), self.failed))
+        Ok((finished?.path().to_owned(), failed))
     }
 
     fn write(&mut self, event: &Event) -> Result<(), RecordError> {
@@ -79,7 +79,6 @@ impl Recorder {
                 self.writer.write_host(host, all)
             }
             Event::TrialFinished(outcome) => {
-                self.failed += usize::from(outcome.status != Status::Ok);
                 self.writer.write_outcome(outcome, &self.plan.cell(outcome.trial.index)).map(drop)
             }
             _ => Ok(()),
