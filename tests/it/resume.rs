@@ -364,3 +364,39 @@ fn two_runners_on_one_run_are_told_of_each_other() {
     drop(records);
     run(folder.path(), "--resume", 0);
 }
+
+#[test]
+fn an_interrupted_run_says_how_to_go_on() {
+    let folder =
+        folder_with("workloads:\n  w: { run: 'test -e PLACE/there || sleep 621.7' }\nrepetitions: 2\n");
+    let yaml = fs::read_to_string(folder.path().join("nap.yaml")).unwrap();
+    let yaml = yaml.replace("PLACE", folder.path().to_str().unwrap());
+    fs::write(folder.path().join("nap.yaml"), yaml).unwrap();
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("runner"));
+    command.args(["run", "nap.yaml", "--results", "my results"]).current_dir(folder.path());
+    let child =
+        command.stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let records =
+        || fs::read_dir(folder.path().join("my results/nap")).is_ok_and(|entries| entries.count() > 0);
+    while !records() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let interrupted = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupted.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("go on with `runner run nap.yaml --results 'my results' --resume`"), "{said}");
+
+    fs::write(folder.path().join("there"), "").unwrap();
+    fs::rename(folder.path().join("my results"), folder.path().join("results")).unwrap();
+    let said = run(folder.path(), "--resume", 0);
+    assert!(said.contains("2 of 2 trials ok"), "{said}");
+    let directory = run_directory(folder.path());
+    let ends = attempts(&directory);
+    let ends: Vec<_> = ends.iter().map(|(_, attempt, status)| (*attempt, status.as_str())).collect();
+    assert_eq!(ends, [(1, "interrupted"), (2, "ok"), (1, "ok")]);
+    let report = fs::read_to_string(directory.join("report.md")).unwrap();
+    assert!(report.contains("UTC in 2 sittings (") && !report.contains("was interrupted."), "{report}");
+}

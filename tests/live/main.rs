@@ -8,6 +8,7 @@ mod files;
 mod keys;
 mod lab;
 mod reach;
+mod resume;
 mod runs;
 mod ssh;
 mod ssh_login;
