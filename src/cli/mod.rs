@@ -66,11 +66,12 @@ The results lie in RESULTS/EXPERIMENT/START/: report.md to read, summary.csv and
 to compute with, records.jsonl and output/ to check. Ctrl-C ends what runs, removes what was
 made on the machines and writes the report of what was measured; a second Ctrl-C leaves at once.
 
-However a run has ended, --resume goes on with what is missing: Ctrl-C, kill -9, a full disk, a power cut.
-It keeps the options that the run was begun with; those that are given again take their place.
+However a run has ended (Ctrl-C, kill -9, a full disk, a power cut), --resume goes on with what is
+missing. It keeps the options of the run; one that is given takes the place of the kept one. A changed
+experiment is refused with what changed.
 
-Exit codes: 0 every trial ok, 1 a trial failed, 3 a mistake in the file, 4 no host can be used,
-130 interrupted.")]
+Exit codes: 0 every trial ok, 1 a trial failed, 2 the experiment of the resumed run has changed,
+3 a mistake in the file, 4 no host can be used or the disk refused, 130 interrupted.")]
 pub struct RunArguments {
     /// The experiment.
     pub file: PathBuf,

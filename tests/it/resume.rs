@@ -165,66 +165,47 @@ fn failed_trials_are_done_again_when_asked_for() {
 
 #[test]
 fn a_changed_experiment_is_refused_with_what_changed() {
-    let folder =
-        folder_with("workloads:\n  a: { run: echo a }\n  b: { run: echo b }\nrepetitions: 2\nseed: 1\n");
+    let same = "workloads:\n  a: { run: echo a }\n  b: { run: echo b }\nrepetitions: 2\nseed: 1\n";
+    let folder = folder_with(same);
     run(folder.path(), "", 0);
     let directory = run_directory(folder.path());
     let before = fs::read(directory.join("records.jsonl")).unwrap();
+    let b = "  b: { run: echo b }\n";
     let change = |yaml: &str| fs::write(folder.path().join("nap.yaml"), yaml).unwrap();
     for (yaml, arguments, told) in [
+        (same.replace("echo a", "echo A"), "", "other settings: a/localhost/native"),
+        (same.replace(b, ""), "", "cells that are no more: b/localhost/native"),
+        (same.replace(b, &format!("{b}  c: {{ run: c }}\n")), "", "new cells: c/localhost/native"),
         (
-            "workloads:\n  a: { run: echo A }\n  b: { run: echo b }\nrepetitions: 2\nseed: 1\n",
+            same.replace(b, "").replace("workloads:\n", &format!("workloads:\n{b}")),
             "",
-            "other settings: a/localhost/native",
+            "come in another order",
         ),
+        (same.replace("seed: 1", "seed: 2"), "", "seed: 2, was 1"),
+        (format!("{same}order: shuffled\n"), "", "order: shuffled, was blocks"),
         (
-            "workloads:\n  a: { run: echo a }\nrepetitions: 2\nseed: 1\n",
+            format!("{same}warmup: 1\n"),
             "",
-            "cells that are no more: b/localhost/native",
+            "warm-up trials: 1, were 0: a/localhost/native, b/localhost/native",
         ),
         (
-            "workloads:\n  a: { run: echo a }\n  b: { run: echo b }\n  c: { run: echo c }\nrepetitions: 2\nseed: 1\n",
+            format!("{same}hosts: {{ localhost: {{ ssh: pi@pi4 }} }}\n"),
             "",
-            "new cells: c/localhost/native",
+            "localhost: ssh pi@pi4, was this machine",
         ),
-        (
-            "workloads:\n  b: { run: echo b }\n  a: { run: echo a }\nrepetitions: 2\nseed: 1\n",
-            "",
-            "the cells come in another order",
-        ),
-        (
-            "workloads:\n  a: { run: echo a }\n  b: { run: echo b }\nrepetitions: 2\nseed: 2\n",
-            "",
-            "seed: 2, was 1",
-        ),
-        (
-            "workloads:\n  a: { run: echo a }\n  b: { run: echo b }\nrepetitions: 2\nseed: 1\norder: shuffled\n",
-            "",
-            "order: shuffled, was blocks",
-        ),
-        (
-            "workloads:\n  a: { run: echo a }\n  b: { run: echo b }\nrepetitions: 2\nseed: 1\n",
-            "--repetitions 3",
-            "repetitions: 3, were 2: a/localhost/native, b/localhost/native",
-        ),
-        (
-            "workloads:\n  a: { run: echo a }\n  b: { run: echo b }\nrepetitions: 2\nseed: 1\n",
-            "--axis workload=a",
-            "cells that are no more: b/localhost/native",
-        ),
+        (same.into(), "--repetitions 3", "repetitions: 3, were 2: a/localhost/native, b/localhost/native"),
+        (same.into(), "--where workload=='a'", "cells that are no more: b/localhost/native"),
     ] {
-        change(yaml);
+        change(&yaml);
         let said = run(folder.path(), &format!("--resume {arguments}"), 2);
-        assert!(
-            said.contains(told) && said.contains("--accept-changes") && said.contains("experiment.yaml"),
-            "{said}"
-        );
+        for words in [told, "--accept-changes", "experiment.yaml"] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
     }
     assert_eq!(fs::read(directory.join("records.jsonl")).unwrap(), before);
-    change(
-        "title: Another\nworkloads:\n  a: { run: echo a }\n  b: { run: echo b }\nrepetitions: 2\nseed: 1\nreport: { baseline: { workload: a } }\n",
-    );
+    change(&format!("title: Another\n{same}report: {{ baseline: {{ workload: a }} }}\n"));
     assert!(run(folder.path(), "--resume", 0).contains("nothing is missing"), "the report is no measurement");
+    assert!(fs::read_to_string(directory.join("report.md")).unwrap().starts_with("# Another\n"));
 }
 
 #[test]

@@ -59,7 +59,8 @@ pub(super) fn prepare(
         history: History::default(),
         done: Vec::new(),
         due: BTreeSet::new(),
-        has_changed: !changes.is_empty(),
+        // A title is no change to be accepted, but belongs into the manifest.
+        has_changed: !changes.is_empty() || run.manifest.digest != planned.digest,
         run: run.planned_as(planned.cells),
     };
     earlier.look(&experiment.plan, arguments.resume.failed);
