@@ -84,6 +84,14 @@ impl Progress {
         self.show_total();
     }
 
+    /// Counts a trial of the cell number `cell` that an earlier sitting has done.
+    pub fn skip(&mut self, cell: usize, is_ok: bool) {
+        self.finished += 1;
+        self.failed += usize::from(!is_ok);
+        self.remaining.skip(cell);
+        self.show_total();
+    }
+
     fn finished(&mut self, outcome: &Outcome) {
         if outcome.is_repeated {
             let (id, attempt) = (outcome.trial.id(), outcome.attempt);

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::error::Error;
-use crate::event::{Event, Facts, Status};
+use crate::event::{Event, Facts};
 use crate::execution::{Run, timestamp};
 use crate::plan::Plan;
 use crate::record::{RecordError, RunWriter};
@@ -18,32 +17,31 @@ pub(super) struct Recorder {
     progress: Progress,
     plan: Plan,
     facts: BTreeMap<String, Facts>,
-    failed: usize,
     stopped: Option<String>,
 }
 
-/// A run that is over.
+/// What became of a run.
 pub(super) struct Recorded {
-    /// Where its results lie.
     pub directory: PathBuf,
-    /// How many trials are not ok.
+    /// How many trials are not ok by their last attempt.
     pub failed: usize,
-    /// Whether the run itself has ended it before its last trial, by its deadline or after a failure.
+    /// Whether the run itself ended it before its last trial.
     pub is_stopped: bool,
 }
 
 impl Recorder {
     pub(super) fn new(writer: RunWriter, progress: Progress, plan: &Plan) -> Self {
-        Recorder { writer, progress, plan: plan.clone(), facts: BTreeMap::new(), failed: 0, stopped: None }
+        Recorder { writer, progress, plan: plan.clone(), facts: BTreeMap::new(), stopped: None }
     }
 
-    /// Executes `run` while its events are recorded. When nothing more can be written, the run is stopped: measuring on would be for
+    /// Executes `run` while its events are recorded. When nothing more can be written, the run is stopped:
+    /// measuring on would be for nothing.
     /// nothing.
     pub(super) async fn record(
         mut self,
         run: Run,
         mut events: UnboundedReceiver<Event>,
-    ) -> Result<Recorded, Error> {
+    ) -> Result<Recorded, RecordError> {
         let stop = run.stop.clone();
         let execute = async {
             run.execute().await;
@@ -76,11 +74,13 @@ impl Recorder {
         };
         let ((), result) = tokio::join!(execute, consume);
         self.progress.finish();
-        result?;
+        let failed = self.writer.failed();
+        // Also where a record could not be written: what can be, says how far the run came.
         let is_stopped = self.stopped.is_some();
         let is_interrupted = stop.is_cancelled() && !is_stopped;
-        let directory = self.writer.finish(&timestamp(), is_interrupted, self.stopped)?;
-        Ok(Recorded { directory: directory.path().to_owned(), failed: self.failed, is_stopped })
+        let finished = self.writer.finish(&timestamp(), is_interrupted, self.stopped);
+        result?;
+        Ok(Recorded { directory: finished?.path().to_owned(), failed, is_stopped })
     }
 
     fn write(&mut self, event: &Event) -> Result<(), RecordError> {
@@ -95,7 +95,6 @@ impl Recorder {
                 self.writer.write_host(host, all)
             }
             Event::TrialFinished(outcome) => {
-                self.failed += usize::from(outcome.status != Status::Ok && !outcome.is_repeated);
                 self.writer.write_outcome(outcome, &self.plan.cell(outcome.trial.index)).map(drop)
             }
             _ => Ok(()),
