@@ -31,6 +31,13 @@ pub enum Event {
         /// Why, with what to do about it.
         reason: String,
     },
+    /// Somebody else has locked a host; it is waited for.
+    HostLocked {
+        /// The host's name.
+        host: String,
+        /// Who has it, as a person reads it.
+        holder: String,
+    },
     /// A host is busy with something that is not a trial: building an image, setting up a cell.
     Preparing {
         /// The host's name.

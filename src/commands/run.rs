@@ -19,7 +19,7 @@ use super::{block_on, plan};
 use crate::cli::{PlanFormat, RunArguments};
 use crate::error::{EXIT_FAILED_TRIALS, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::execution::Run;
-use crate::hosts::Machine;
+use crate::hosts::{Ledger, Machine};
 use crate::record::RunWriter;
 use crate::ui::progress::Progress;
 use crate::{report, ui};
@@ -36,21 +36,30 @@ pub(super) fn run(arguments: &RunArguments) -> Result<u8, Error> {
 async fn execute(arguments: &RunArguments, experiment: Experiment) -> Result<u8, Error> {
     let stop = CancellationToken::new();
     let id = format!("{:08x}", experiment::random() as u32);
-    signals::cancel_on_interrupt(stop.clone(), id.clone());
+    let left = signals::Left::default();
+    signals::cancel_on_interrupt(stop.clone(), left.clone());
     let (events, receiver) = unbounded_channel();
-    let progress = Progress::start(&experiment.plan, &experiment.spec);
+    let mut progress = Progress::start(&experiment.plan, &experiment.spec);
     let machines = tokio::select! {
-        machines = machines::connect(&experiment, &events) => machines?,
+        machines = machines::connect(arguments, &experiment, &id, &events, &mut progress) => machines?,
         () = stop.cancelled() => return Ok(EXIT_INTERRUPTED),
     };
     let manifest = manifest::new(arguments, &experiment, id.clone());
     // Whatever the run's own folder will be called, it lies there.
     let yaml = experiment.yaml_in(&arguments.results.join(&manifest.experiment).join(&id));
     let writer = RunWriter::create(&arguments.results, manifest, &yaml, experiment.secrets)?;
+    let ledger = Ledger::open(&writer.directory().ledger(), &experiment.spec.variables)?;
+    let directory = writer.directory().clone();
+    // The second interrupt tells of it.
+    let _ = left.set((directory.clone(), ledger.clone()));
+    machines::end_earlier(&machines, &ledger).await;
     let recorder = Recorder::new(writer, progress, &experiment.plan);
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
-    let run = Run::new(id, experiment, machines, stop.clone(), events);
-    let (directory, failed) = recorder.record(run, receiver).await?;
+    let run = Run::new(id, experiment, machines, stop.clone(), events).with_ledger(ledger.clone())?;
+    let recorded = recorder.record(run, receiver).await;
+    ledger.close()?;
+    ui::show_left(&ledger.left(), directory.path());
+    let (directory, failed) = recorded?;
     let written = report::write(&directory)?;
     ui::show_written(&written);
     Ok(match (stop.is_cancelled(), failed) {

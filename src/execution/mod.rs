@@ -15,13 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::diagnostic::Sources;
-use crate::environments::Shared;
+use crate::environments::{self, Fate, Shared};
 use crate::event::{Event, Stage, Status};
-use crate::hosts::Machine;
+use crate::hosts::{Ledger, Machine};
 use crate::plan::Plan;
 use crate::spec::Spec;
 use crate::transports::TransportError;
@@ -32,6 +33,8 @@ pub use history::{History, Past};
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3600);
 /// The longest time of each clean-up command.
 const CLEAN_UP_TIMEOUT: Duration = Duration::from_secs(60);
+/// The longest time for what is left on a machine at the end; the ledger keeps what takes longer.
+const LEAVE_LIMIT: Duration = Duration::from_secs(120);
 
 /// The time now as records hold it: RFC 3339 in UTC, to the millisecond.
 #[expect(clippy::disallowed_methods, reason = "a record says when its trial began")]
@@ -85,20 +88,35 @@ impl Run {
         }
     }
 
-    /// Executes every trial, then removes everything that was made, also after `stop`.
+    /// The same run, which says in `ledger` what it makes before it makes it.
+    ///
+    /// # Errors
+    /// When that can't be written.
+    pub fn with_ledger(mut self, ledger: Ledger) -> Result<Self, TransportError> {
+        for machine in self.machines.values().flatten() {
+            environments::begin(machine, &self.id, &ledger)?;
+        }
+        self.shared = Shared::new(ledger);
+        Ok(self)
+    }
+
+    /// Executes every trial, then removes everything that was made, also after `stop`, and lets others use
+    /// the machines.
     pub async fn execute(&self) {
         scheduler::run(self).await;
-        for machine in self.machines.values().flatten() {
-            if let Some(engine) = machine.engine_in_use()
-                && let Err(error) = engine.remove_all(&self.id).await
-            {
-                self.say(Event::CleanUpFailed {
-                    host: machine.name.clone(),
-                    what: "containers".into(),
-                    reason: error.message,
-                });
+        join_all(self.machines.values().flatten().map(|machine| self.leave(machine))).await;
+    }
+
+    /// Removes what is left on a machine: shared containers, networks, and what could not be removed before.
+    async fn leave(&self, machine: &Machine) {
+        let left = environments::remove_left(machine, self.shared.ledger());
+        for (thing, fate) in tokio::time::timeout(LEAVE_LIMIT, left).await.unwrap_or_default() {
+            if let Fate::Left(reason) = fate {
+                let (host, what) = (machine.name.clone(), thing.to_string());
+                self.say(Event::CleanUpFailed { host, what, reason });
             }
         }
+        machine.unlock().await;
     }
 
     fn say(&self, event: Event) {

@@ -104,7 +104,21 @@ fn startable(run: &Run, queues: &mut [Queue<'_>], busy: &BTreeSet<String>) -> Ve
     start.into_values().collect()
 }
 
+/// A machine whose connection was lost may have been given to another run: it is waited for.
+async fn until_ours(run: &Run, hosts: &BTreeSet<String>) {
+    let waits = hosts.iter().filter_map(|host| run.machine(host).ok()).map(|machine| {
+        machine.until_ours(|holder| {
+            run.say(Event::HostLocked { host: machine.name.clone(), holder: holder.to_owned() });
+        })
+    });
+    tokio::select! {
+        _ = futures_util::future::join_all(waits) => {}
+        () = run.stop.cancelled() => {}
+    }
+}
+
 async fn one(run: &Run, cell: Rc<Cell>, trial: Trial, state: Option<CellState>, is_last: bool) -> Finished {
+    until_ours(run, &cell.hosts()).await;
     run.say(Event::TrialStarted { trial: trial.clone(), hosts: cell.hosts().into_iter().collect() });
     let mut state = match state {
         Some(state) => state,

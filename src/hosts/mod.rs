@@ -4,11 +4,13 @@
 
 mod caches;
 mod facts;
+mod ledger;
+mod lock;
 mod reach;
 mod ssh;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
 use tokio::sync::{Mutex, OnceCell};
 
@@ -22,6 +24,9 @@ use crate::transports::{Transport, TransportError, job};
 
 pub use caches::{CacheFigures, drop_caches};
 pub use facts::{facts, place_facts};
+pub use ledger::{Entry, Kind, Ledger, Thing, variables_of};
+use lock::Lock;
+pub use lock::{Claim, lock_all};
 pub use reach::{Clock, Needs, Reached, Workdir, reach};
 pub use ssh::local_path;
 
@@ -35,11 +40,13 @@ pub struct Machine {
     pub peer_address: String,
     /// Whether commands may become root.
     pub sudo: Sudo,
-    kind: Kind,
+    way: Way,
     engine: OnceCell<Engine>,
+    lock: StdMutex<Option<Lock>>,
 }
 
-enum Kind {
+/// How it is reached.
+enum Way {
     Local,
     Ssh(SshConnection),
     Fake,
@@ -50,26 +57,27 @@ enum Kind {
 /// # Errors
 /// When it can't be reached or does not let us in.
 pub async fn connect(name: &str, host: &Host, sources: &Sources) -> Result<Machine, TransportError> {
-    let (kind, transport, address): (Kind, Arc<dyn Transport>, String) = match &host.ssh {
+    let (way, transport, address): (Way, Arc<dyn Transport>, String) = match &host.ssh {
         Some(ssh) => {
             let target = ssh::target(name, &ssh.0, sources);
             let connection = SshConnection::connect(&target).await?;
-            (Kind::Ssh(connection.clone()), Arc::new(connection), ssh.0.address.value.clone())
+            (Way::Ssh(connection.clone()), Arc::new(connection), ssh.0.address.value.clone())
         }
-        None => (Kind::Local, Arc::new(Local), own_address()),
+        None => (Way::Local, Arc::new(Local), own_address()),
     };
     let peer_address = host.peer_address.as_ref().map_or(address, |address| address.value.clone());
-    Ok(Machine::new(name, kind, transport, peer_address, host.sudo.unwrap_or_default()))
+    Ok(Machine::new(name, way, transport, peer_address, host.sudo.unwrap_or_default()))
 }
 
 impl Machine {
-    fn new(name: &str, kind: Kind, transport: Arc<dyn Transport>, peer_address: String, sudo: Sudo) -> Self {
-        Machine { name: name.to_owned(), transport, peer_address, sudo, kind, engine: OnceCell::new() }
+    fn new(name: &str, way: Way, transport: Arc<dyn Transport>, peer_address: String, sudo: Sudo) -> Self {
+        let (name, engine, lock) = (name.to_owned(), OnceCell::new(), StdMutex::default());
+        Machine { name, transport, peer_address, sudo, way, engine, lock }
     }
 
     /// A machine that only answers as `fake` was told.
     pub fn fake(name: &str, fake: Fake) -> Self {
-        Machine::new(name, Kind::Fake, Arc::new(fake), name.to_owned(), Sudo::Passwordless)
+        Machine::new(name, Way::Fake, Arc::new(fake), name.to_owned(), Sudo::Passwordless)
     }
 
     /// Its Docker Engine, connected when first asked for.
@@ -80,14 +88,14 @@ impl Machine {
         const SOCKET: &str = "/var/run/docker.sock";
         self.engine
             .get_or_try_init(|| async {
-                match &self.kind {
-                    Kind::Local => Engine::connect(&self.name, SOCKET, None).await,
-                    Kind::Ssh(connection) => {
+                match &self.way {
+                    Way::Local => Engine::connect(&self.name, SOCKET, None).await,
+                    Way::Ssh(connection) => {
                         let forwarded = connection.forward_unix(SOCKET).await?;
                         let path = forwarded.path().to_string_lossy().into_owned();
                         Engine::connect(&self.name, &path, Some(forwarded)).await
                     }
-                    Kind::Fake => Err(TransportError {
+                    Way::Fake => Err(TransportError {
                         message: "a fake machine has no engine".into(),
                         hint: None,
                         is_lost: false,
@@ -100,6 +108,28 @@ impl Machine {
     /// Its engine, if something has asked for it before.
     pub fn engine_in_use(&self) -> Option<&Engine> {
         self.engine.get()
+    }
+
+    /// Keeps its lock from now on.
+    fn hold(&self, lock: Lock) {
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock);
+    }
+
+    /// Returns when its lock is ours, at once where it is not locked by us at all; a connection that was lost
+    /// may have given it to somebody else, whom `tell` then hears of.
+    pub async fn until_ours(&self, tell: impl FnMut(&str)) {
+        let watch = self.lock.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Lock::watch);
+        if let Some(watch) = watch {
+            watch.until_ours(tell).await;
+        }
+    }
+
+    /// Lets others use it.
+    pub async fn unlock(&self) {
+        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(lock) = lock {
+            lock.release().await;
+        }
     }
 
     /// A TCP port that nothing listens on and that was not given away before.

@@ -4,6 +4,7 @@
 mod error;
 mod files;
 mod layout;
+mod lock;
 mod reader;
 mod writer;
 
@@ -22,7 +23,8 @@ pub use crate::plan::Phase;
 pub use error::RecordError;
 pub use files::write_file;
 pub use layout::{RunDirectory, directory_name};
-pub use reader::{ListedRun, Run, experiment_folder, list_runs, read_run};
+pub use lock::{hold, is_being_written};
+pub use reader::{ListedRun, Run, experiment_folder, list_ledgers, list_runs, read_run};
 pub use writer::RunWriter;
 
 /// The version of the format of `records.jsonl` and `manifest.json`.

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::files::{FREE_TEXT, create_unique_folder, write_file, write_json};
+use super::lock::lock;
 use super::{HostFacts, KeptOutput, Manifest, Record, RecordError, RunDirectory, directory_name, word};
 use crate::event::{Facts, Outcome, output_directory};
 use crate::plan::{Cell, Phase};
@@ -46,6 +47,7 @@ impl RunWriter {
             .create_new(true)
             .open(&path)
             .map_err(|error| RecordError::new("create", &path, error))?;
+        lock(&records, &path)?;
         Ok(Self { directory, manifest, records, secrets, endings: BTreeMap::new() })
     }
 

@@ -58,6 +58,10 @@ impl Progress {
                 self.set(host, "can't be used");
                 self.line(&format!("{RED}host failed{PLAIN} {reason}"));
             }
+            Event::HostLocked { host, holder } => {
+                self.set(host, &format!("locked by {holder}"));
+                self.line(&format!("{YELLOW}waiting{PLAIN} for {host}, which is locked by {holder}"));
+            }
             Event::Preparing { host, what } => self.set(host, what),
             Event::TrialStarted { trial, hosts } => hosts.iter().for_each(|host| self.set(host, &trial.id())),
             Event::TrialSetUp { trial, host } => self.set(host, &trial.id()),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use runner::diagnostic::{Problems, Sources};
 use runner::event::{Event, Outcome};
 use runner::execution::Run;
-use runner::hosts::Machine;
+use runner::hosts::{Ledger, Machine};
 use runner::plan::Plan;
 use runner::spec::{self, Fragment, Reader, Spec};
 use runner::transports::fake::{Fake, Reply};
@@ -72,6 +72,7 @@ pub struct World {
     looks: Answer,
     stop_after: Option<Duration>,
     unreachable: Vec<&'static str>,
+    ledger: Ledger,
 }
 
 /// What happened.
@@ -102,6 +103,7 @@ impl World {
             looks: Arc::new(looks),
             stop_after: None,
             unreachable: Vec::new(),
+            ledger: Ledger::default(),
         }
     }
 
@@ -121,6 +123,12 @@ impl World {
     /// A host that could not be connected.
     pub fn unreachable(mut self, host: &'static str) -> Self {
         self.unreachable.push(host);
+        self
+    }
+
+    /// What is made stands in `ledger`.
+    pub fn ledger(mut self, ledger: Ledger) -> Self {
+        self.ledger = ledger;
         self
     }
 
@@ -157,6 +165,7 @@ impl World {
         let stop = CancellationToken::new();
         let experiment = (spec.clone(), sources, plan.clone());
         let run = Run::new("test".into(), experiment, machines, stop.clone(), events);
+        let run = run.with_ledger(self.ledger).unwrap();
         if let Some(time) = self.stop_after {
             tokio::spawn(async move {
                 tokio::time::sleep(time).await;
