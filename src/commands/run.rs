@@ -19,7 +19,7 @@ use super::{block_on, plan};
 use crate::cli::{PlanFormat, RunArguments};
 use crate::error::{EXIT_FAILED_TRIALS, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::execution::Run;
-use crate::hosts::{Ledger, Machine};
+use crate::hosts::{Claim, Ledger, Machine};
 use crate::record::RunWriter;
 use crate::ui::progress::Progress;
 use crate::{report, ui};
@@ -40,8 +40,9 @@ async fn execute(arguments: &RunArguments, experiment: Experiment) -> Result<u8,
     signals::cancel_on_interrupt(stop.clone(), left.clone());
     let (events, receiver) = unbounded_channel();
     let mut progress = Progress::start(&experiment.plan, &experiment.spec);
+    let claim = Claim::new(&id, &format!("experiment `{}`", experiment::name(&arguments.file)));
     let machines = tokio::select! {
-        machines = machines::connect(arguments, &experiment, &id, &events, &mut progress) => machines?,
+        machines = machines::connect(&experiment, arguments.locking, &claim, &events, &mut progress) => machines?,
         () = stop.cancelled() => return Ok(EXIT_INTERRUPTED),
     };
     let manifest = manifest::new(arguments, &experiment, id.clone());
@@ -57,9 +58,10 @@ async fn execute(arguments: &RunArguments, experiment: Experiment) -> Result<u8,
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
     let run = Run::new(id, experiment, machines, stop.clone(), events).with_ledger(ledger.clone())?;
     let recorded = recorder.record(run, receiver).await;
-    ledger.close()?;
+    let closed = ledger.close();
     ui::show_left(&ledger.left(), directory.path());
     let (directory, failed) = recorded?;
+    closed?;
     let written = report::write(&directory)?;
     ui::show_written(&written);
     Ok(match (stop.is_cancelled(), failed) {

@@ -2,9 +2,13 @@
 //! after a run that was killed everything. It may be done again, and touches only what carries the run's id.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use tokio::sync::Mutex;
 
 use crate::hosts::{Entry, Kind, Ledger, Machine, Thing};
 use crate::spec::host::Sudo;
+use crate::transports::TransportError;
 use crate::transports::job::{self, quote};
 
 /// What became of something that was left.
@@ -18,6 +22,9 @@ pub enum Fate {
     Left(String),
 }
 
+/// How often an engine is asked to remove what it refuses to.
+const REMOVALS: u32 = 6;
+const BETWEEN_REMOVALS: Duration = Duration::from_millis(500);
 /// Where the files of a job may lie.
 const FILES: &str = r#"/dev/shm "${XDG_RUNTIME_DIR:-/dev/shm}" /tmp /var/tmp"#;
 
@@ -49,11 +56,14 @@ async fn empty_engine<'a>(
     machine: &Machine,
     things: impl Iterator<Item = &'a (Entry, Thing)> + Clone,
 ) -> BTreeMap<Entry, Fate> {
+    /// Hosts can share an engine: one at a time removes from it.
+    static REMOVING: Mutex<()> = Mutex::const_new(());
     let runs: BTreeSet<&str> = things.clone().map(|(_, thing)| thing.run.as_str()).collect();
     let mut fates = BTreeMap::new();
+    let _one_at_a_time = REMOVING.lock().await;
     for run in runs {
         let removed = match machine.engine().await {
-            Ok(engine) => engine.remove_all(run).await,
+            Ok(engine) => patiently(async || engine.remove_all(run).await).await,
             Err(error) => Err(error),
         };
         let fate = removed.map_or_else(|error| Fate::Left(error.with_hint()), |()| Fate::Removed);
@@ -61,6 +71,17 @@ async fn empty_engine<'a>(
         fates.extend(of_run.map(|(entry, _)| (*entry, fate.clone())));
     }
     fates
+}
+
+/// An engine refuses what it is about to remove already, as a runner that was killed has asked it to.
+async fn patiently(remove: impl AsyncFn() -> Result<(), TransportError>) -> Result<(), TransportError> {
+    for _ in 1..REMOVALS {
+        if remove().await.is_ok() {
+            return Ok(());
+        }
+        tokio::time::sleep(BETWEEN_REMOVALS).await;
+    }
+    remove().await
 }
 
 async fn sweep(machine: &Machine, things: &[&(Entry, Thing)]) -> BTreeMap<Entry, Fate> {

@@ -36,14 +36,24 @@ pub struct Claim {
 impl Claim {
     /// A claim of this user on this machine from now on, for `what`: a run of an experiment.
     pub fn new(run: &str, what: &str) -> Claim {
-        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let user = variable("USER").or_else(|| variable("LOGNAME"));
-        let user = user.unwrap_or_else(|| rustix::process::getuid().as_raw().to_string());
+        let user = user_name(rustix::process::getuid().as_raw());
         let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let since = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC");
         let text = format!("{user}@{}: {what}, run {run}, since {since}", machine.trim());
         Claim { run: run.to_owned(), predecessors: Vec::new(), text: printable(&text) }
     }
+}
+
+/// The name of a user of this machine; the number where nobody tells.
+fn user_name(id: u32) -> String {
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == id.to_string()).then(|| name.to_owned())
+    });
+    // Users of a directory service stand in no file.
+    name.or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| id.to_string())
 }
 
 /// Who holds a machine.

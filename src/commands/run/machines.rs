@@ -7,8 +7,8 @@ use futures_util::future::join_all;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::Machines;
-use super::experiment::{self, Experiment};
-use crate::cli::RunArguments;
+use super::experiment::Experiment;
+use crate::cli::Locking;
 use crate::environments::{DEFAULT_WORKDIR, remove_left};
 use crate::error::Error;
 use crate::event::{Event, Facts};
@@ -19,9 +19,9 @@ use crate::ui::progress::Progress;
 /// Connects to every host of the plan at once, locks them all, and only then looks at them: until then they
 /// may be somebody else's, who measures there.
 pub(super) async fn connect(
-    arguments: &RunArguments,
     experiment: &Experiment,
-    id: &str,
+    locking: Locking,
+    claim: &Claim,
     events: &UnboundedSender<Event>,
     progress: &mut Progress,
 ) -> Result<Machines, Error> {
@@ -31,13 +31,11 @@ pub(super) async fn connect(
         hosts::connect(name, host, &experiment.sources).await.map(Arc::new)
     };
     let mut connected = join_all(names.iter().map(one)).await;
-    if !arguments.locking.no_lock {
-        let what = format!("experiment `{}`", experiment::name(&arguments.file));
-        let claim = Claim::new(id, &what);
+    if !locking.no_lock {
         let tell = |host: &str, holder: &str| {
             progress.show(&Event::HostLocked { host: host.to_owned(), holder: holder.to_owned() });
         };
-        lock(&mut connected, &claim, !arguments.locking.no_wait, tell).await?;
+        lock(&mut connected, claim, !locking.no_wait, tell).await?;
     }
     let looked = names.iter().zip(connected).map(|(name, machine)| look(experiment, name, machine, events));
     let looked = join_all(looked).await;
