@@ -20,6 +20,7 @@ use super::{block_on, plan};
 use crate::cli::{PlanFormat, RunArguments};
 use crate::error::{EXIT_FAILED_TRIALS, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::execution::Run;
+use crate::hosts::{Claim, Ledger};
 use crate::record::{RecordError, RunWriter};
 use crate::ui::progress::Progress;
 use crate::{report, ui};
@@ -51,18 +52,23 @@ async fn execute(
     earlier: Option<Earlier>,
 ) -> Result<u8, Error> {
     let stop = CancellationToken::new();
-    signals::cancel_on_interrupt(stop.clone(), id.clone());
+    let left = signals::Left::default();
+    signals::cancel_on_interrupt(stop.clone(), left.clone());
     let (events, receiver) = unbounded_channel();
     let mut progress = Progress::start(&experiment.plan, &experiment.spec);
+    let mut claim = Claim::new(&id, &format!("experiment `{}`", experiment::name(&arguments.file)));
     let (mut hosts, mut history) = (experiment.plan.hosts(), Default::default());
     if let Some(earlier) = &earlier {
         earlier.show(&mut progress);
         (hosts, history) = (earlier.hosts(&experiment.plan), earlier.history.clone());
+        claim.predecessors = earlier.ids();
     }
+    let locking = (arguments.locking, &claim);
     let machines = tokio::select! {
-        machines = machines::connect(&experiment, hosts, &events) => machines?,
+        machines = machines::connect(&experiment, hosts, locking, &events, &mut progress) => machines?,
         () = stop.cancelled() => return Ok(EXIT_INTERRUPTED),
     };
+    let connector = machines::connector(&experiment, arguments.locking, &claim);
     let manifest = manifest::new(arguments, &experiment, &id);
     let writer = match earlier {
         Some(earlier) => earlier.writer(manifest, &experiment)?,
@@ -72,13 +78,21 @@ async fn execute(
             RunWriter::create(&arguments.results, manifest, &yaml, experiment.secrets)?
         }
     };
+    let ledger = Ledger::open(&writer.directory().ledger(), &experiment.spec.variables)?;
+    let directory = writer.directory().clone();
+    // The second interrupt tells of it.
+    let _ = left.set((directory.clone(), ledger.clone()));
+    machines::end_earlier(&machines, &ledger).await;
     let recorder = Recorder::new(writer, progress, &experiment.plan);
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
-    let mut run = Run::new(id, experiment, machines, stop.clone(), events);
-    run.history = history;
+    let mut run = Run::new(id, experiment, machines, stop.clone(), events).with_ledger(ledger.clone())?;
+    (run.history, run.connector) = (history, Some(connector));
     let recorded = recorder.record(run, receiver).await;
+    let closed = ledger.close();
+    ui::show_left(&ledger.left(), directory.path());
     let Recorded { directory, failed, is_stopped } =
         recorded.map_err(|error| with_way_on(arguments, error))?;
+    closed?;
     end(arguments, &directory, stop.is_cancelled() && !is_stopped, failed > 0 || is_stopped)
 }
 

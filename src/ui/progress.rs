@@ -72,6 +72,10 @@ impl Progress {
                 self.is_stopping = true;
                 self.line(&format!("{YELLOW}stopping{PLAIN}: stopped by {by}; nothing new starts"));
             }
+            Event::HostLocked { host, holder } => {
+                self.set(host, &format!("locked by {holder}"));
+                self.line(&format!("{YELLOW}waiting{PLAIN} for {host}, which is locked by {holder}"));
+            }
             Event::Preparing { host, what } => self.set(host, what),
             Event::TrialStarted { trial, hosts } => hosts.iter().for_each(|host| self.set(host, &trial.id())),
             Event::TrialSetUp { trial, host } => self.set(host, &trial.id()),

@@ -16,6 +16,7 @@ mod failures;
 mod form;
 mod keys;
 mod language;
+mod leftovers;
 mod limits;
 mod metrics;
 mod noise;
