@@ -128,7 +128,7 @@ impl Place {
         let script = format!(
             "why=$({{ mkdir -p {workdir} && mkdir {own}; }} 2>&1) || {{ echo \"$why\"; exit 0; }}\ncd {own}"
         );
-        let refused = job::query(&*self.transport, &script).await?;
+        let refused = job::query_once(&*self.transport, &script).await?;
         match String::from_utf8_lossy(&refused).lines().next() {
             None => Ok(()),
             Some(why) => {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use runner::environments::{Fate, begin, remove_left};
 use runner::event::{Event, Status};
 use runner::hosts::{Kind, Ledger, Machine, Thing};
-use runner::transports::fake::{Fake, Reply};
+use runner::transports::local::Local;
 
 use crate::world::{World, fails, ok, prints};
 
@@ -81,7 +81,7 @@ async fn what_is_left_on_a_real_machine_goes_and_what_is_not_the_runs_stays() {
     };
     let (mut process, mut bystander) = (start(":runner-0badcafe-1:"), start(":runner-0badcafd-1:"));
     let ledger = Ledger::default();
-    let machine = Machine::fake("here", Fake::new(local));
+    let machine = Machine::fake("here", Local::default());
     begin(&machine, "0badcafe", &ledger).unwrap();
     for directory in [&own, &path("runner-0badcafe-2")] {
         let name = directory.to_str().unwrap().to_owned();
@@ -96,15 +96,4 @@ async fn what_is_left_on_a_real_machine_goes_and_what_is_not_the_runs_stays() {
     assert!(!process.wait().unwrap().success());
     assert!(is_alive && other.exists() && !own.exists());
     assert_eq!(ledger.left(), []);
-}
-
-/// A machine that is this one.
-fn local(script: &str) -> Reply {
-    let script = script.split_once("(\n").unwrap().1.rsplit_once("\n);").unwrap().0;
-    let output = std::process::Command::new("sh").arg("-c").arg(script).output().unwrap();
-    Reply {
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        exit_code: output.status.code().unwrap_or(1),
-        ..Reply::default()
-    }
 }
