@@ -199,6 +199,7 @@ fn under_wrapper(place: &Place, env: &[(String, String)], command: job::Command)
         stop: job::Stop::default(),
         id: next_id(place),
         place: place.id.clone(),
+        warms_up: false,
         probes: Vec::new(),
     }
 }

@@ -254,7 +254,8 @@ async fn measure(
     let failed = |reason: String| Failure::new(Stage::Run, reason);
     let Surroundings { place, context, env, .. } = *around;
     let job = step::job(place, &cell::workload(run, cell).run, context, env).map_err(failed)?;
-    let job = Job { probes: place.machine.probes.clone(), ..job };
+    let warms_up = !gathered.notes.drops.is_empty();
+    let job = Job { warms_up, probes: place.machine.probes.clone(), ..job };
     let stop = run.stop.child_token();
     let mut running = std::pin::pin!(job::run(&*place.transport, &job, Some(timeout), &stop));
     let (ended, death) = tokio::select! {

@@ -55,6 +55,50 @@ fn wait_idle_fails_on_a_busy_machine_and_goes_on_once_it_is_idle() {
 }
 
 #[test]
+fn programs_that_are_not_of_the_trial_make_it_suspicious_natively_and_in_a_container() {
+    let _busy = Busy::new(2);
+    let yaml = format!(
+        "environments: {{ native: {{}}, box: {{ container: {{ build: {}/experiments/images/bench }} }} }}\n\
+         matrix: [{{ host: lattepanda-a, environment: [native, box] }}]\nrepetitions: 1\n\
+         workloads: {{ w: {{ run: sleep 2 }} }}",
+        lab::ROOT
+    );
+    let run = Experiment::new(&yaml).run(&[]);
+    run.assert_ok();
+    assert_eq!(run.records.len(), 2);
+    for record in &run.records {
+        let noise = &record["noise"];
+        let figure = |name: &str| noise[name].as_f64().unwrap_or_else(|| panic!("no {name}: {record}"));
+        assert!(figure("others_cpu_percent") > 50.0, "{record}");
+        assert!(figure("idle_percent") < 100.0 && figure("load_before") >= 0.0, "{record}");
+        let suspicious: Vec<&str> =
+            noise["suspicious"].as_array().unwrap().iter().filter_map(|word| word.as_str()).collect();
+        assert!(suspicious.contains(&"other-programs"), "{record}");
+    }
+    let report = run.report();
+    assert!(
+        report.contains("**Suspicious trials**") && report.contains("2 of 2 on `lattepanda-a`"),
+        "{report}"
+    );
+    assert!(report.contains("other programs at work in 2"), "{report}");
+    assert!(report.contains(" 1/1 !1"), "{report}");
+}
+
+#[test]
+fn the_work_of_the_command_itself_is_not_taken_for_that_of_others() {
+    let script = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done";
+    let others = |run: &str| {
+        let yaml = format!("{CELL}workloads: {{ w: {{ run: \"{run}\" }} }}");
+        let run = Experiment::new(&yaml).run(&[]);
+        run.assert_ok();
+        run.records[0]["noise"]["others_cpu_percent"].as_f64().unwrap()
+    };
+    // Whatever else this machine does now, it does in both; a whole CPU of its own would add 100.
+    let (idle, busy) = (others("sleep 2"), others(script));
+    assert!(busy < idle + 80.0, "{busy} % with a busy command, {idle} % with one that sleeps");
+}
+
+#[test]
 fn cool_down_on_a_machine_without_a_sensor_fails_or_leaves_a_mark() {
     let cool = |more: &str| {
         let steps = format!("{{ cool_down: {{ below: 60C, within: 2s{more} }} }}");

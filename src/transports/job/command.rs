@@ -40,7 +40,7 @@ impl Command {
     }
 
     /// What brings its shell, or any, into the machine's memory before the clock starts.
-    pub(super) fn warm_up(&self) -> Command {
+    pub(in crate::transports) fn warm_up(&self) -> Command {
         match self {
             Command::Line { shell, .. } => Command::Line { shell: shell.clone(), text: ":".into() },
             Command::Words(_) => Command::line(":"),

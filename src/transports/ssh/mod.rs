@@ -23,9 +23,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tokio_util::sync::CancellationToken;
 
-use super::{Output, Transport, TransportError};
+use super::{Pipe, Program, Shells, Transport, TransportError};
 pub use forward::ForwardedSocket;
 use pool::Pool;
 
@@ -67,6 +66,7 @@ pub enum KnownHosts {
 #[derive(Clone)]
 pub struct SshConnection {
     pool: Arc<Pool>,
+    shells: Arc<Shells>,
 }
 
 impl SshConnection {
@@ -79,7 +79,7 @@ impl SshConnection {
         let plan = tokio::task::spawn_blocking(move || config::resolve(&wanted))
             .await
             .map_err(|error| failure(&target.name, error, None))??;
-        Ok(SshConnection { pool: Arc::new(Pool::connect(plan).await?) })
+        Ok(SshConnection { pool: Arc::new(Pool::connect(plan).await?), shells: Arc::default() })
     }
 
     /// Makes a socket on this machine whose connections arrive at `remote_socket` over there. Only
@@ -94,8 +94,12 @@ impl SshConnection {
 
 #[async_trait]
 impl Transport for SshConnection {
-    async fn run(&self, script: &str, stop: &CancellationToken) -> Result<Output, TransportError> {
-        self.pool.run(script, stop).await
+    async fn open(&self, program: Program) -> Result<Pipe, TransportError> {
+        self.pool.open(program).await
+    }
+
+    fn shells(&self) -> &Shells {
+        &self.shells
     }
 }
 
