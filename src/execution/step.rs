@@ -156,7 +156,7 @@ pub(super) fn default_timeout(run: &Run) -> Duration {
     run.spec.timeout.as_ref().map_or(DEFAULT_TIMEOUT, |time| time.value.0)
 }
 
-/// A command of `place` with its values, under the wrapper.
+/// A command of `place` with its values.
 ///
 /// # Errors
 /// A template that can't be rendered.
@@ -168,7 +168,7 @@ pub(super) fn job(
 ) -> Result<Job, String> {
     let words: Vec<String> =
         command.words.iter().map(|word| context.render(word)).collect::<Result<_, _>>()?;
-    Ok(under_wrapper(
+    Ok(job_of(
         place,
         env,
         match command.is_list {
@@ -186,10 +186,10 @@ pub(super) fn line(
     env: &[(String, String)],
 ) -> Result<Job, String> {
     let text = context.render(text)?;
-    Ok(under_wrapper(place, env, job::Command::Line { shell: place.shell.clone(), text }))
+    Ok(job_of(place, env, job::Command::Line { shell: place.shell.clone(), text }))
 }
 
-fn under_wrapper(place: &Place, env: &[(String, String)], command: job::Command) -> Job {
+fn job_of(place: &Place, env: &[(String, String)], command: job::Command) -> Job {
     Job {
         command,
         env: [&place.env, env].concat(),

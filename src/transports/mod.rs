@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use self::job::{Ended, Job};
 
 pub use pipe::{Chunk, Input, Pipe};
-pub use shells::{Shells, hurry};
+pub use shells::{DEFAULT_RECONNECT, Shells, hurry};
 
 /// The most bytes kept of one stream of a script; what comes after is read and thrown away.
 pub const CAPTURE_LIMIT: usize = 64 << 20;

@@ -16,7 +16,7 @@ use super::{CAPTURE_LIMIT, Chunk, Exit, Pipe, Program, Transport, TransportError
 /// How long a lost way is looked for when nothing else is said.
 pub const DEFAULT_RECONNECT: Duration = Duration::from_secs(600);
 /// How long the guard of a place waits longer than we look.
-const LEASE_MARGIN: Duration = Duration::from_secs(30);
+const LEASE_MARGIN: Duration = Duration::from_secs(10);
 /// The longest pause between two looks; the first is a tenth of a second.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// How long a guard may take to clean up.

@@ -344,7 +344,9 @@ async fn what_is_fetched_stays_in_the_directory_and_below_its_limits() {
     }
     // Something that is outside must be there.
     let _beside = tempfile::NamedTempFile::new_in(Path::new(&place.directory).parent().unwrap()).unwrap();
-    for pattern in ["out", "up", "up/*", ".?/*"] {
+    // bash does not find `..` by `.?`, other shells do.
+    assert!(place.fetch(&[".?/*"]).await.map_or(true, |found| found.files.is_empty()));
+    for pattern in ["out", "up", "up/*"] {
         let error = place.fetch(&[pattern]).await.unwrap_err();
         assert!(error.message.contains("leads out of it"), "{pattern}: {error}");
     }

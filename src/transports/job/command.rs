@@ -67,7 +67,7 @@ fn shown(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { quote(word) }
 }
 
-/// Whether Linux and the wrapper can take what `job` executes.
+/// Whether Linux can take what `job` executes.
 pub(super) fn check(job: &Job) -> Result<(), TransportError> {
     let command = ("the command".to_owned(), job.command.arguments());
     let variables =

@@ -11,7 +11,9 @@ const FILES: &str = r#"for b in /dev/shm "${XDG_RUNTIME_DIR:-/dev/shm}" /tmp /va
 pub const FOLDER: &str = "runner-jobs-";
 
 /// What every kept shell knows. In bash, `set -m` gives each command a group of its own, and there is a
-/// clock that needs no process. PIPE is caught, not ignored, since jobs would inherit that.
+/// clock that needs no process. PIPE is caught, not ignored, since jobs
+/// would inherit that. In the foreground bash would end with a job that INT has ended; in the background the
+/// others would have it ignore INT.
 ///
 /// `run` executes its arguments as job `$f`: nothing but the command is started between the clocks. When no
 /// process was made after it, no daemon can have been left. `emit` prints what has become of it.
@@ -24,8 +26,10 @@ trap : PIPE
 s=; [ "$(id -u)" = 0 ] || s='sudo -n'
 if [ -n "$EPOCHREALTIME" ]; then
 set -m; launch=; now() {{ now=$EPOCHREALTIME; }}
+go() {{ child "$@" </dev/null >"$f.out" 2>"$f.err" & wait "$!"; }}
 else
 launch=$(command -v setsid); now() {{ now=$(date +%s.%N); }}
+go() {{ ( child "$@" ) </dev/null >"$f.out" 2>"$f.err"; }}
 fi
 fail() {{ printf 'failed %s\n' "$1"; }}
 group() {{ kill -s "$1" -- "-$j" 2>/dev/null || kill -s "$1" "-$j" 2>/dev/null; }}
@@ -34,6 +38,7 @@ sweep() {{ {sweep}; }}
 probe() {{ for x in $probes; do read -r l <"$x" && p="$p$1 $x $l
 "; done 2>/dev/null; }}
 claim() {{ set -C; echo >"$f.claim"; c=$?; set +C; return $c; }}
+child() {{ read -r j _ </proc/self/stat; echo "$j" >"$f.pid" || exit 1; cd "$dir" || exit 1; start "$@"; }}
 run() {{
 claim 2>/dev/null || {{ fail 'its turn is over'; return; }}
 [ -n "$launch$EPOCHREALTIME" ] || {{ fail 'setsid is missing: install util-linux'; return; }}
@@ -44,7 +49,7 @@ read -r u1 _ </proc/uptime
 u=${{u1%.*}}
 echo "$((u + limit))" >"$f.limit"
 now; t1=$now
-( read -r j _ </proc/self/stat; echo "$j" >"$f.pid" || exit 1; cd "$dir" || exit 1; start "$@" ) </dev/null >"$f.out" 2>"$f.err"
+go "$@"
 rc=$?
 now; t2=$now
 read -r _ _ _ _ n </proc/loadavg
@@ -54,7 +59,8 @@ probe a
 if [ -e "$f.stopped" ]; then until [ -e "$f.killed" ]; do sleep 0.05; done; fi
 $kill KILL
 if $daemons && [ "$n" != "$j" ]; then sweep; fi
-printf '%s\n%s' "$rc $t1 $t2 ${{u1:--}} ${{u2:--}}" "$p" 2>/dev/null >"$f.end" || {{ fail 'the file system of the output is full: what was printed is not whole'; return; }}
+printf '%s\n%s' "$rc $t1 $t2 ${{u1:--}} ${{u2:--}}" "$p" 2>/dev/null >"$f.end"
+echo room 2>/dev/null >"$f.room" || {{ fail 'the file system of the output is full: what was printed is not whole'; return; }}
 emit
 }}
 emit() {{

@@ -21,6 +21,7 @@ mod wire;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -48,6 +49,8 @@ pub struct SshTarget {
     pub known_hosts: KnownHosts,
     /// A configuration file in place of `~/.ssh/config`.
     pub config: Option<PathBuf>,
+    /// How long a lost connection is tried again.
+    pub reconnect: Duration,
 }
 
 /// Which host keys are trusted.
@@ -67,6 +70,7 @@ pub enum KnownHosts {
 pub struct SshConnection {
     pool: Arc<Pool>,
     shells: Arc<Shells>,
+    reconnect: Duration,
 }
 
 impl SshConnection {
@@ -79,7 +83,11 @@ impl SshConnection {
         let plan = tokio::task::spawn_blocking(move || config::resolve(&wanted))
             .await
             .map_err(|error| failure(&target.name, error, None))??;
-        Ok(SshConnection { pool: Arc::new(Pool::connect(plan).await?), shells: Arc::default() })
+        Ok(SshConnection {
+            pool: Arc::new(Pool::connect(plan).await?),
+            shells: Arc::default(),
+            reconnect: target.reconnect,
+        })
     }
 
     /// Makes a socket on this machine whose connections arrive at `remote_socket` over there. Only
@@ -100,6 +108,10 @@ impl Transport for SshConnection {
 
     fn shells(&self) -> &Shells {
         &self.shells
+    }
+
+    fn reconnect(&self) -> Duration {
+        self.reconnect
     }
 }
 
