@@ -113,7 +113,8 @@ matrix: [{ at: [a, b] }]
 order: sequential
 repetitions: 2";
     let world = World::new(|_, _| ok()).looks(|_, script| {
-        let directory = ["/mnt/a", "/mnt/b"].into_iter().find(|at| script.contains(&format!("df -P '{at}'")))?;
+        let directory =
+            ["/mnt/a", "/mnt/b"].into_iter().find(|at| script.contains(&format!("df -P '{at}'")))?;
         let kind = if directory == "/mnt/a" { "ext4" } else { "xfs" };
         Some(prints(&format!("work directory\t{directory}\nfile system\t{kind} (rw)\n")))
     });
