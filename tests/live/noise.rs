@@ -1,6 +1,7 @@
 //! Waiting for a machine, and what is told of its noise, with real load: busy loops of our own, ended by
 //! their ids. The lab's machines share a kernel with this one, so a loop here is load there.
 
+use std::fs;
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -86,16 +87,27 @@ fn programs_that_are_not_of_the_trial_make_it_suspicious_natively_and_in_a_conta
 
 #[test]
 fn the_work_of_the_command_itself_is_not_taken_for_that_of_others() {
-    let script = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done";
-    let others = |run: &str| {
-        let yaml = format!("{CELL}workloads: {{ w: {{ run: \"{run}\" }} }}");
-        let run = Experiment::new(&yaml).run(&[]);
-        run.assert_ok();
-        run.records[0]["noise"]["others_cpu_percent"].as_f64().unwrap()
-    };
-    // Whatever else this machine does now, it does in both; a whole CPU of its own would add 100.
-    let (idle, busy) = (others("sleep 2"), others(script));
-    assert!(busy < idle + 80.0, "{busy} % with a busy command, {idle} % with one that sleeps");
+    let spin = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; times";
+    let run = Experiment::new(&format!("{CELL}workloads: {{ w: {{ run: \"{spin}\" }} }}")).run(&[]);
+    run.assert_ok();
+    let stdout = run.directory.as_ref().unwrap().join("output/w/lattepanda-a/native/1/stdout");
+    let times = fs::read_to_string(stdout).unwrap();
+    // `0m1.310000s 0m0.020000s`: user and system time of the command's shell.
+    let user = times.split('s').next().unwrap();
+    let (minutes, seconds) = user.split_once('m').unwrap();
+    let user = 60.0 * minutes.parse::<f64>().unwrap() + seconds.parse::<f64>().unwrap();
+    let record = &run.records[0];
+    let elapsed = record["measurements"][0]["value"].as_f64().unwrap();
+    let figure = |name: &str| record["noise"][name].as_f64().unwrap();
+    // Whatever else this machine does: of its busy time at least half of the command's is told apart.
+    let cpus = lab::on("lattepanda-a", "nproc").parse::<f64>().unwrap();
+    let busy = cpus * (100.0 - figure("idle_percent"));
+    let own = 100.0 * user / elapsed;
+    assert!(own > 20.0, "the command has hardly run: {own} %");
+    assert!(
+        figure("others_cpu_percent") < busy - own / 2.0,
+        "{own} % of {busy} % are the command's: {record}"
+    );
 }
 
 #[test]
