@@ -26,7 +26,7 @@ pub(super) fn settings(run: &Run, environment: &str, context: &Context) -> Resul
 /// Why there is none.
 pub(super) async fn enter(run: &Run, host: &str, settings: &Settings) -> Result<Place, Failure> {
     let machine = run.machine(host)?;
-    let entered = Place::enter(machine, settings, &run.id, &run.shared, &run.stop).await;
+    let entered = Place::enter(&machine, settings, &run.id, &run.shared, &run.stop).await;
     entered.map_err(|error| Failure::of(Stage::Host, "", &error))
 }
 
@@ -52,7 +52,7 @@ async fn undo(run: &Run, cell: &Cell, environment: &str, steps: &Steps, around: 
     let own = &around.place.machine.name;
     for machine in cell.step_hosts.iter().chain([own]).filter_map(|host| run.machine(host).ok()) {
         let swept = job::query(&*machine.transport, &job::sweep_place(&around.place.id, as_root)).await;
-        cell::tell(run, &machine.name, cell.name.as_str(), swept.map(drop));
+        around.troubles.tell(run, &machine.name, cell.name.as_str(), swept.map(drop));
     }
 }
 
@@ -61,11 +61,8 @@ pub(super) async fn clean_up(steps: &Steps, around: &Surroundings<'_>, whose: &s
     let never = CancellationToken::new();
     let around = Surroundings { stage: Stage::Conclude, limit: CLEAN_UP_TIMEOUT, stop: &never, ..*around };
     if let Err(failure) = step::run_all(steps, &around, &mut Notes::default()).await {
-        around.run.say(Event::CleanUpFailed {
-            host: around.place.machine.name.clone(),
-            what: format!("cleanup of {whose}"),
-            reason: failure.reason,
-        });
+        let host = &around.place.machine.name;
+        around.troubles.add(around.run, host, &format!("cleanup of {whose}"), failure.reason);
     }
 }
 

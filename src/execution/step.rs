@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{DEFAULT_TIMEOUT, Failure, Run, wait};
+use super::cell::Troubles;
+use super::{Cause, DEFAULT_TIMEOUT, Failure, Run, wait};
 use crate::environments::Place;
 use crate::event::{CacheDrop, Stage, Wait};
 use crate::hosts::{self, Machine};
@@ -29,6 +30,8 @@ pub(super) struct Surroundings<'a> {
     /// The longest time of a command that has none of its own.
     pub limit: Duration,
     pub stop: &'a CancellationToken,
+    /// Where clean-up that fails is kept.
+    pub troubles: &'a Troubles,
 }
 
 /// What steps leave to be told.
@@ -94,13 +97,13 @@ async fn drop_caches(machine: &Machine, stage: Stage) -> Result<CacheDrop, Failu
 }
 
 async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failure> {
-    let Surroundings { run, place, context, env, stage, limit, stop } = *around;
+    let Surroundings { run, place, context, env, stage, limit, stop, .. } = *around;
     let failed = |reason: String| Failure::new(stage, reason);
     let on = step.on.as_deref().map(|on| on.as_str());
     let (machine, is_inside) = match on {
-        None | Some("environment") => (&place.machine, true),
+        None | Some("environment") => (place.machine.clone(), true),
         Some(host) if host == "host" || host == place.machine.name => {
-            (&place.machine, place.container.is_none())
+            (place.machine.clone(), place.container.is_none())
         }
         Some(host) => (run.machine(host)?, false),
     };
@@ -130,7 +133,12 @@ async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failur
     }
     match ended.exit_code {
         0 => Ok(()),
-        _ => Err(failed(metrics::reason(&format!("`{}` failed", shortened(&command)), printed(&ended)))),
+        _ => {
+            let failure =
+                failed(metrics::reason(&format!("`{}` failed", shortened(&command)), printed(&ended)));
+            let cause = Cause::of_words(&String::from_utf8_lossy(&ended.stderr.bytes));
+            Err(failure.with(cause))
+        }
     }
 }
 

@@ -18,7 +18,6 @@ use tokio::sync::{Mutex, OnceCell};
 use crate::diagnostic::Sources;
 use crate::spec::host::{Host, Sudo};
 use crate::transports::docker::Engine;
-use crate::transports::fake::Fake;
 use crate::transports::local::Local;
 use crate::transports::ssh::SshConnection;
 use crate::transports::{Transport, TransportError, job};
@@ -85,8 +84,8 @@ impl Machine {
         }
     }
 
-    /// A machine that only answers as `fake` was told.
-    pub fn fake(name: &str, fake: Fake) -> Self {
+    /// A machine that only answers as `fake` was told, whatever way there is to it.
+    pub fn fake(name: &str, fake: impl Transport + 'static) -> Self {
         Machine::new(name, Kind::Fake, Arc::new(fake), name.to_owned(), Sudo::Passwordless)
     }
 

@@ -7,6 +7,7 @@ pub mod plan;
 mod problems;
 pub mod progress;
 mod remaining;
+pub mod resume;
 mod table;
 
 use std::borrow::Cow;
