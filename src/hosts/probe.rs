@@ -111,7 +111,6 @@ pub async fn temperature(machine: &Machine) -> Result<Option<f64>, TransportErro
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
     use crate::hosts::Way;
     use crate::spec::host::Sudo;
