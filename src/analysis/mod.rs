@@ -5,6 +5,7 @@ mod compare;
 mod descriptive;
 mod forecast;
 mod interval;
+mod precision;
 #[cfg(test)]
 mod reference;
 mod summary;
@@ -13,4 +14,5 @@ pub use compare::Ratio;
 pub use descriptive::Description;
 pub use forecast::{Forecast, Load, forecast};
 pub use interval::Interval;
+pub use precision::{is_precise, width};
 pub use summary::{ELAPSED, MetricKey, Summary, summarise};

@@ -18,7 +18,7 @@ use crate::error::{EXIT_FAILED_TRIALS, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::execution::Run;
 use crate::record::RunWriter;
 use crate::ui::progress::Progress;
-use crate::{report, ui};
+use crate::{analysis, report, ui};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<u8, Error> {
     let experiment = experiment::read(&arguments.file, &arguments.changes)?;
@@ -45,7 +45,8 @@ async fn execute(arguments: &RunArguments, experiment: Experiment) -> Result<u8,
     let writer = RunWriter::create(&arguments.results, manifest, &yaml, experiment.secrets)?;
     let recorder = Recorder::new(writer, progress, &experiment.plan);
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
-    let run = Run::new(id, experiment, machines, stop.clone(), events);
+    let mut run = Run::new(id, experiment, machines, stop.clone(), events);
+    run.is_precise = analysis::is_precise;
     let recorded = recorder.record(run, receiver).await?;
     let written = report::write(&recorded.directory)?;
     ui::show_written(&written);

@@ -17,7 +17,7 @@ use crate::plan::Cell;
 // Parts of a record; the reading half knows them from here alone.
 pub use crate::event::{CacheDrop, Expectation, Stage, Status, Verdict, Verdicts};
 pub use crate::metrics::Measurement;
-pub use crate::plan::Phase;
+pub use crate::plan::{Adaptive, Phase};
 
 pub use error::RecordError;
 pub use files::write_file;
@@ -185,12 +185,12 @@ pub struct Manifest {
 impl Manifest {
     /// How many measured trials were planned over all cells.
     pub fn planned(&self) -> usize {
-        self.cells.iter().map(|cell| cell.repetitions as usize).sum()
+        self.cells.iter().map(|cell| cell.planned() as usize).sum()
     }
 }
 
 /// A cell as it was planned.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedCell {
     /// The cell's name.
     pub cell: String,
@@ -202,8 +202,24 @@ pub struct PlannedCell {
     pub environment: String,
     /// The value of each parameter, as text.
     pub parameters: BTreeMap<String, String>,
-    /// Planned measured trials, without warm-up.
+    /// Planned measured trials, without warm-up; at most, where they are adaptive.
     pub repetitions: u32,
+    /// What ends them earlier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adaptive: Option<Adaptive>,
+    /// The repetition that an adaptive cell has reached, by its records; known to who has read these.
+    #[serde(skip)]
+    pub reached: Option<u32>,
+}
+
+impl PlannedCell {
+    /// How many measured trials were planned; of adaptive ones those that were, as it turned out, needed.
+    pub fn planned(&self) -> u32 {
+        match (self.adaptive, self.reached) {
+            (Some(rule), reached) => reached.unwrap_or_default().max(rule.min),
+            (None, _) => self.repetitions,
+        }
+    }
 }
 
 impl From<&Cell> for PlannedCell {
@@ -215,6 +231,8 @@ impl From<&Cell> for PlannedCell {
             environment: cell.environment.clone(),
             parameters: cell.parameters.clone(),
             repetitions: cell.repetitions,
+            adaptive: cell.adaptive,
+            reached: None,
         }
     }
 }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::files::{list_folder, read_file};
-use super::{FORMAT_VERSION, HostFacts, Manifest, Record, RecordError, RunDirectory};
+use super::{FORMAT_VERSION, HostFacts, Manifest, Phase, Record, RecordError, RunDirectory};
 
 /// A run as it lies on disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,10 +39,15 @@ impl Run {
 /// Reads the run in directory `path`.
 pub fn read_run(path: &Path) -> Result<Run, RecordError> {
     let directory = RunDirectory::new(path);
-    let manifest = read_manifest(&directory)?;
+    let mut manifest = read_manifest(&directory)?;
     let mut warnings = Vec::new();
     let mut records = read_records(&directory.records(), &mut warnings)?;
 
+    for cell in manifest.cells.iter_mut().filter(|cell| cell.adaptive.is_some()) {
+        let measured =
+            records.iter().filter(|record| record.cell == cell.cell && record.phase == Phase::Measure);
+        cell.reached = measured.map(|record| record.repetition).max();
+    }
     let position = |cell: &str| manifest.cells.iter().position(|planned| planned.cell == cell);
     let unplanned = records.iter().filter(|record| position(&record.cell).is_none()).count();
     if unplanned > 0 {

@@ -43,6 +43,8 @@ pub struct ReportView {
     pub order: String,
     /// The seed of the order.
     pub seed: String,
+    /// What ended adaptive repetitions, and how far they came: a text a rule.
+    pub adaptive: Vec<String>,
     /// The version of `runner`.
     pub runner: String,
     /// The experiment file.
@@ -144,6 +146,7 @@ impl ReportView {
             warmups: (warmups > 0).then(|| warmups.to_string()),
             order: manifest.order.clone(),
             seed: manifest.seed.to_string(),
+            adaptive: sections::adaptive(manifest, summaries),
             runner: manifest.runner.clone(),
             file: manifest.file.clone(),
             options: manifest.options.iter().map(|(option, value)| format!("{option} {value}")).collect(),
