@@ -4,7 +4,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 /// How often each cell is measured.
@@ -22,18 +22,18 @@ pub enum Repetitions {
 pub struct Adaptive {
     /// Measured trials at least.
     ///
-    /// Default: `10`. Example: `repetitions: { min: 20, max: 100, until: 1% }`
+    /// Default: `10`. Example: `min: 20`
     #[serde(default = "default_min")]
     #[schemars(range(min = 6))]
     pub min: u32,
     /// Measured trials at most.
     ///
-    /// Example: `repetitions: { max: 50, until: 2% }`
+    /// Example: `max: 50`
     #[schemars(range(min = 7))]
     pub max: u32,
     /// The width of the interval that is narrow enough, in percent of the median.
     ///
-    /// Example: `repetitions: { max: 50, until: 0.5% }`
+    /// Example: `until: 0.5%`
     pub until: Share,
 }
 
@@ -102,11 +102,8 @@ impl<'de> Deserialize<'de> for Repetitions {
                 f.write_str("a whole number, or `{ min, max, until }`")
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Repetitions, E> {
-                text.parse().map(Repetitions::Fixed).map_err(|_| {
-                    E::custom(format!(
-                        "`{text}` is not a whole number that fits here: write digits alone, such as `10`"
-                    ))
-                })
+                let refused = |_| E::invalid_type(Unexpected::Str(text), &"a whole number");
+                text.parse().map(Repetitions::Fixed).map_err(refused)
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Repetitions, A::Error> {
                 Adaptive::deserialize(MapAccessDeserializer::new(map)).map(Repetitions::Adaptive)

@@ -22,7 +22,7 @@ fn world() -> World {
         "steady" => prints("rate 100\n"),
         "noisy" => {
             let number = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            prints(&format!("rate {}\n", if number % 2 == 0 { 50 } else { 150 }))
+            prints(&format!("rate {}\n", if number.is_multiple_of(2) { 50 } else { 150 }))
         }
         _ => ok(),
     })

@@ -7,6 +7,7 @@ mod containers;
 mod files;
 mod keys;
 mod lab;
+mod limits;
 mod reach;
 mod runs;
 mod ssh;
