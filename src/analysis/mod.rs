@@ -3,6 +3,7 @@
 
 mod compare;
 mod descriptive;
+mod drift;
 mod forecast;
 mod interval;
 mod precision;
@@ -12,6 +13,7 @@ mod summary;
 
 pub use compare::Ratio;
 pub use descriptive::Description;
+pub use drift::Drift;
 pub use forecast::{Forecast, Load, forecast};
 pub use interval::Interval;
 pub use precision::{is_precise, width};

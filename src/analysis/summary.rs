@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::compare::{Ratio, baseline_of, paired_ratio};
 use super::descriptive::{Description, describe};
+use super::drift::{Drift, drift};
 use super::interval::{Interval, mean_interval, median_interval};
 use crate::metrics::Measurement;
 use crate::record::{Phase, PlannedCell, Record, Run, Status};
@@ -47,6 +48,8 @@ pub struct Summary<'a> {
     pub mean_interval: Option<Interval>,
     /// 95 % order-statistic interval of the median.
     pub median_interval: Option<Interval>,
+    /// Whether its trials are unlike over time.
+    pub drift: Option<Drift>,
     /// The ratio to the baseline cell; none for the baseline itself.
     pub ratio: Option<Ratio>,
 }
@@ -79,6 +82,7 @@ pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
         let baseline = baseline_of(cell, cells, &run.manifest.baseline);
         let ratio = baseline.and_then(|baseline| paired_ratio(&values, &sample(baseline, &metric)));
         let mut sorted: Vec<f64> = values.into_values().collect();
+        let drift = drift(&sorted);
         sorted.sort_by(f64::total_cmp);
         Summary {
             cell,
@@ -88,6 +92,7 @@ pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
             sample: describe(&sorted),
             mean_interval: mean_interval(&sorted),
             median_interval: median_interval(&sorted),
+            drift,
             ratio,
         }
     };

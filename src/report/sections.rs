@@ -5,7 +5,7 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::number::{NOTHING, significant};
 use super::view::{Column, Table};
-use crate::analysis::Summary;
+use crate::analysis::{Drift, Summary};
 use crate::record::{Adaptive, CacheDrop, HostFacts, Manifest, PlannedCell, Record, Run, Status, word};
 use crate::units::Unit;
 
@@ -24,12 +24,31 @@ pub(super) fn failures(run: &Run) -> Option<Table> {
 }
 
 /// What is to be said of the files, then what the trials said, the same words in one row.
-pub(super) fn warnings(run: &Run) -> Option<Table> {
+pub(super) fn warnings(run: &Run, summaries: &[Summary<'_>]) -> Option<Table> {
     let files = run.warnings.iter().map(|warning| vec![NOTHING.to_owned(), warning.clone()]);
     let trials = by_text(run.records.iter().flat_map(|record| {
         record.warnings.iter().map(|warning| (record.trial.clone(), vec![warning.clone()]))
     }));
-    table(["trials", "warning"].map(Column::text).into(), files.chain(trials).collect())
+    table(
+        ["trials", "warning"].map(Column::text).into(),
+        files.chain(trials).chain(drifts(summaries)).collect(),
+    )
+}
+
+/// The cells whose trials are unlike over time, those of the same metric and kind in one row.
+fn drifts(summaries: &[Summary<'_>]) -> Vec<Vec<String>> {
+    let mut rows: IndexMap<String, Vec<&str>> = IndexMap::new();
+    for summary in summaries {
+        let Some(drift) = summary.drift else { continue };
+        let name = &summary.metric.name;
+        let what = match drift {
+            Drift::FirstUnlike => format!("the first {name} is far from the others: is a `warmup` missing?"),
+            Drift::Rising => format!("{name} rises from trial to trial: the trials are not independent"),
+            Drift::Falling => format!("{name} falls from trial to trial: the trials are not independent"),
+        };
+        rows.entry(what).or_default().push(&summary.cell.cell);
+    }
+    rows.into_iter().map(|(what, cells)| vec![cells.join("; "), what]).collect()
 }
 
 /// For each rule of adaptive repetitions: what it is, how many trials it took, and how many cells did not become

@@ -153,7 +153,7 @@ impl ReportView {
             commit: manifest.commit.clone(),
             metrics: estimates::metric_tables(manifest, summaries),
             failures: sections::failures(run),
-            warnings: sections::warnings(run),
+            warnings: sections::warnings(run, summaries),
             caches: sections::caches(&run.records),
             machines: sections::machines(&run.hosts),
         }
