@@ -23,7 +23,7 @@ use crate::execution::Run;
 use crate::hosts::{Claim, Ledger};
 use crate::record::{RecordError, RunWriter};
 use crate::ui::progress::Progress;
-use crate::{report, ui};
+use crate::{analysis, report, ui};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<u8, Error> {
     let id = format!("{:08x}", experiment::random() as u32);
@@ -86,7 +86,7 @@ async fn execute(
     let recorder = Recorder::new(writer, progress, &experiment.plan);
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
     let mut run = Run::new(id, experiment, machines, stop.clone(), events).with_ledger(ledger.clone())?;
-    (run.history, run.connector) = (history, Some(connector));
+    (run.history, run.connector, run.is_precise) = (history, Some(connector), analysis::is_precise);
     let recorded = recorder.record(run, receiver).await;
     let closed = ledger.close();
     ui::show_left(&ledger.left(), directory.path());

@@ -281,6 +281,7 @@ mod tests {
             services: Vec::new(),
             step_hosts: BTreeSet::new(),
             repetitions: 1,
+            adaptive: None,
             warmup: 0,
         }
     }

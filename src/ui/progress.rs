@@ -68,6 +68,10 @@ impl Progress {
                 self.set(host, "");
                 self.line(&format!("back         {host}: its trials go on"));
             }
+            Event::KnownWellEnough { cell, spared } => {
+                self.trials -= *spared as usize;
+                self.remaining.spared(*cell, *spared);
+            }
             Event::RunStopped { by } => {
                 self.is_stopping = true;
                 self.line(&format!("{YELLOW}stopping{PLAIN}: stopped by {by}; nothing new starts"));

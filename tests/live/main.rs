@@ -8,6 +8,7 @@ mod files;
 mod keys;
 mod lab;
 mod ledger;
+mod limits;
 mod locks;
 mod noise;
 mod reach;
