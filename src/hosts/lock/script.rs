@@ -81,11 +81,11 @@ pub(super) fn is_held(run: &str, host: &str, token: &str) -> String {
     format!(
         r#"{FOLDER}
 i=0
-while [ $i -lt 10 ]; do
+while [ $i -lt 50 ]; do
   who
   [ "$r" = {run} ] && [ "$h" = {mark} ] && echo held && exit
   alive "$p" "$s" && [ "$r" != {run} ] && exit
-  sleep 0.1; i=$((i+1))
+  sleep 0.02; i=$((i+1))
 done"#
     )
 }
