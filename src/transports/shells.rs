@@ -35,6 +35,8 @@ pub fn hurry() {
 pub struct Shells {
     idle: Mutex<Vec<Kept>>,
     guard: AsyncMutex<Option<Guard>>,
+    /// What the next guard is to be told: how to end the jobs that were given up while the way was lost.
+    untold: Mutex<Vec<String>>,
     /// Since when the way has been lost.
     lost: Mutex<Option<Instant>>,
 }
@@ -102,6 +104,12 @@ impl Kept {
     }
 }
 
+impl Guard {
+    fn tell(&self, script: &str) {
+        self.shell.tell(&format!("{script}{}", texts::OVER));
+    }
+}
+
 /// Where the last line begins, if it is whole.
 fn last_line(text: &[u8]) -> Option<usize> {
     let line = text.strip_suffix(b"\n")?;
@@ -151,7 +159,9 @@ pub(super) async fn take(transport: &dyn Transport) -> Result<Kept, TransportErr
 /// the first that needs it.
 pub(super) async fn base(transport: &dyn Transport, place: &str) -> Result<String, TransportError> {
     let mut guard = transport.shells().guard.lock().await;
-    if let Some(guard) = guard.as_mut().filter(|guard| !guard.shell.pipe.is_over()) {
+    if let Some(guard) = guard.as_mut()
+        && !guard.shell.pipe.has_ended()
+    {
         return Ok(guard.base.clone());
     }
     let mut shell = take(transport).await?;
@@ -163,7 +173,14 @@ pub(super) async fn base(transport: &dyn Transport, place: &str) -> Result<Strin
     if answer.code != 0 || base.is_empty() {
         return Err(TransportError::new(super::job::last_words(&answer.stderr, &Exit::Code(answer.code))));
     }
-    *guard = Some(Guard { shell, base: base.clone() });
+    shell.tell(texts::LISTEN);
+    let watching = Guard { shell, base: base.clone() };
+    for script in
+        transport.shells().untold.lock().map(|mut untold| std::mem::take(&mut *untold)).unwrap_or_default()
+    {
+        watching.tell(&script);
+    }
+    *guard = Some(watching);
     Ok(base)
 }
 
@@ -175,12 +192,15 @@ impl Shells {
         }
     }
 
-    /// Has the guard run a script, if there is one; it never waits.
+    /// Has the guard run a script, or the next one when the way to it is lost; it never waits.
     pub(super) fn tell_guard(&self, script: &str) {
-        if let Ok(guard) = self.guard.try_lock()
-            && let Some(guard) = guard.as_ref()
+        if let Ok(mut guard) = self.guard.try_lock()
+            && let Some(guard) = guard.as_mut()
+            && !guard.shell.pipe.has_ended()
         {
-            guard.shell.tell(script);
+            guard.tell(script);
+        } else if let Ok(mut untold) = self.untold.lock() {
+            untold.push(script.to_owned());
         }
     }
 
@@ -190,7 +210,7 @@ impl Shells {
             idle.clear();
         }
         let Some(mut guard) = self.guard.lock().await.take() else { return };
-        guard.shell.tell(&texts::farewell(&guard.base));
+        guard.tell(&texts::farewell(&guard.base));
         let end = async { while !matches!(guard.shell.pipe.next().await, Chunk::Ended(_)) {} };
         // One that does not end is cut off with the connection, and cleans up by itself.
         let _ = tokio::time::timeout(FAREWELL, end).await;

@@ -62,7 +62,7 @@ pub fn forever() -> Reply {
 
 /// Whether a script of the runner's own looks for the sign of a service.
 pub fn is_readiness(script: &str) -> bool {
-    ["0A ' /proc/net/tcp", "echo seen", ".out \"$b\""].iter().any(|part| script.contains(part))
+    ["0A ' /proc/net/tcp", "echo seen", "found=; for f in"].iter().any(|part| script.contains(part))
 }
 
 /// The way to a fake machine, which can be lost: what begins or ends while it is gets an error.

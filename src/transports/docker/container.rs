@@ -170,7 +170,7 @@ else cat memory/memory.limit_in_bytes; echo $(cat cpu/cpu.cfs_quota_us cpu/cpu.c
 impl Container {
     /// The way to run commands in it.
     pub fn exec(&self) -> DockerExec {
-        DockerExec::new(self.engine.docker.clone(), self.engine.machine.clone(), self.id.clone())
+        DockerExec::new(&self.engine, self.id.clone())
     }
 
     /// Why it is not running any more; `None` while it is, or when the engine does not answer. The engine
