@@ -3,14 +3,22 @@
 
 mod compare;
 mod descriptive;
+mod differences;
+mod drift;
 mod forecast;
 mod interval;
+mod noise;
+mod precision;
 #[cfg(test)]
 mod reference;
 mod summary;
 
 pub use compare::Ratio;
 pub use descriptive::Description;
+pub use differences::{Difference, Group, differences};
+pub use drift::Drift;
 pub use forecast::{Forecast, Load, forecast};
 pub use interval::Interval;
+pub use noise::{SuspiciousHost, suspicious_hosts};
+pub use precision::{is_precise, width};
 pub use summary::{ELAPSED, MetricKey, Summary, summarise};

@@ -24,6 +24,7 @@ Examples:
   runner plan experiments/first.yaml               what would be run?
   runner run experiments/first.yaml                run it
   runner report results/first/2026-11-30T11-45-12Z
+  runner clean                                     what did killed runs leave on machines?
 
 `runner VERB --help` shows examples of each.
 
@@ -43,6 +44,8 @@ pub enum Command {
     Explain(ExplainArguments),
     /// Execute an experiment and write its results and report.
     Run(RunArguments),
+    /// Remove from the machines what runs that were killed have left there.
+    Clean(CleanArguments),
     /// Make the report of a run again, from its records alone.
     Report(ReportArguments),
     /// Print the JSON Schema of experiments, for editors.
@@ -52,19 +55,27 @@ pub enum Command {
 }
 
 /// `runner run`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
   runner run experiments/quickstart.yaml
   runner run experiments/docker-vs-native.yaml --hosts lab/hosts.yaml --repetitions 2
   runner run experiments/docker-vs-native.yaml --where \"workload == 'network'\" --dry-run
+  runner run experiments/quickstart.yaml --resume                 go on with the newest run
+  runner run experiments/quickstart.yaml --resume 2026-11-30T11-45-12Z --failed
+  runner run experiments/quickstart.yaml --resume --repetitions 20 --accept-changes
 
 The results lie in RESULTS/EXPERIMENT/START/: report.md to read, summary.csv and samples.csv
 to compute with, records.jsonl and output/ to check. Ctrl-C ends what runs, removes what was
-made on the machines and writes the report of what was measured; a second Ctrl-C leaves at once.
+made on the machines and writes the report of what was measured; a second Ctrl-C leaves at once,
+and `runner clean` removes the rest. A host that another run uses is waited for.
 
-Exit codes: 0 every trial ok, 1 a trial failed, 3 a mistake in the file, 4 no host can be used,
-130 interrupted.")]
+However a run has ended (Ctrl-C, kill -9, a full disk, a power cut), --resume goes on with what is
+missing. It keeps the options of the run; one that is given takes the place of the kept one. A changed
+experiment is refused with what changed.
+
+Exit codes: 0 every trial ok, 1 a trial failed, 2 the experiment of the resumed run has changed,
+3 a mistake in the file, 4 no host can be used or the disk refused, 130 interrupted.")]
 pub struct RunArguments {
     /// The experiment.
     pub file: PathBuf,
@@ -74,9 +85,75 @@ pub struct RunArguments {
     /// Print the plan, as `runner plan` does, and do nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Which run is gone on with, and how.
+    #[command(flatten)]
+    pub resume: ResumeArguments,
+    /// What to do about hosts that others use.
+    #[command(flatten)]
+    pub locking: Locking,
     /// What the command line changes of it.
     #[command(flatten)]
     pub changes: Changes,
+}
+
+/// What `runner run` does of a run that was begun before.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Going on with a run")]
+pub struct ResumeArguments {
+    /// Go on with what is missing of a run: its directory, or that one's name; without it, the newest.
+    #[arg(long = "resume", value_name = "RUN", num_args = 0..=1)]
+    pub run: Option<Option<PathBuf>>,
+    /// Run failed trials again too; what they were stays in the records.
+    #[arg(long, requires = "run")]
+    pub failed: bool,
+    /// Go on with a changed experiment: trials whose settings did not change are kept.
+    #[arg(long, requires = "run")]
+    pub accept_changes: bool,
+}
+
+/// What to do about hosts that others use.
+#[derive(Debug, Clone, Copy, Default, Args)]
+#[command(next_help_heading = "Hosts that others use")]
+pub struct Locking {
+    /// Fail at once where somebody else has locked a host, instead of waiting until it is free.
+    #[arg(long, conflicts_with = "no_lock")]
+    pub no_wait: bool,
+    /// Neither lock the hosts nor look whether others have: for those that are shared on purpose.
+    #[arg(long)]
+    pub no_lock: bool,
+}
+
+/// `runner clean`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runner clean --dry-run                                  what is left, of all runs in results/
+  runner clean
+  runner clean results/docker-vs-native/2026-11-30T11-45-12Z
+  runner clean --hosts lab/hosts.yaml                     the hosts have moved
+
+A run writes into ledger.jsonl what it makes on machines before it makes it, and removes the file
+when all of that is gone. Where the file is left, since the runner was killed, left by a second
+Ctrl-C, or could not reach a host, everything in it is removed here: containers, networks,
+processes and directories, and nothing that is not the run's. A run that goes on is left alone.
+
+Exit codes: 0 nothing is left, 3 a mistake in a file, 4 something could not be removed.")]
+pub struct CleanArguments {
+    /// Directories of runs; without one, all below RESULTS that have left something.
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Where results are kept.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub results: PathBuf,
+    /// A file whose hosts replace those of the same name that the runs had.
+    #[arg(long, value_name = "FILE")]
+    pub hosts: Option<PathBuf>,
+    /// Say what is left, and remove nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// What to do about hosts that others use.
+    #[command(flatten)]
+    pub locking: Locking,
 }
 
 /// `runner plan`.

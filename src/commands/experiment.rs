@@ -3,6 +3,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the files of an experiment")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Component, Path, PathBuf};
 use std::{
@@ -37,6 +38,15 @@ pub(super) struct Experiment {
 
 /// Reads and checks everything that can be checked without a machine.
 pub(super) fn read(file: &Path, changes: &Changes) -> Result<Experiment, Problems> {
+    read_with_seed(file, changes, || random() % 1_000_000)
+}
+
+/// The same; `draw` gives the seed where neither the file nor the command line has one.
+pub(super) fn read_with_seed(
+    file: &Path,
+    changes: &Changes,
+    draw: impl FnOnce() -> u64,
+) -> Result<Experiment, Problems> {
     let mut files = vec![(Fragment::Experiment, file)];
     files.extend(changes.hosts.as_deref().map(|path| (Fragment::Hosts, path)));
     let (mut spec, sources) = reader(changes).read(&files)?;
@@ -45,12 +55,12 @@ pub(super) fn read(file: &Path, changes: &Changes) -> Result<Experiment, Problem
     }
     spec.seed = changes.seed.map(Located::unwritten).or(spec.seed);
     let mut found = narrow(&mut spec, changes);
-    let (secrets, missing) = variables::read(&mut spec, &sources);
+    let (secrets, missing) = variables::read(&mut spec, &sources, &BTreeSet::new());
     found.extend(missing);
     found.extend(metrics::check(&spec, &sources));
     let mut spec = spec::check(spec, &sources, found)?;
     let is_seed_drawn = spec.seed.is_none();
-    spec.seed.get_or_insert_with(|| Located::unwritten(random() % 1_000_000));
+    spec.seed.get_or_insert_with(|| Located::unwritten(draw()));
     // What is kept has the templates: it can be run again, and shows no variable.
     let (title, hosts) = (spec.title.clone(), spec.hosts.clone());
     variables::put_into_hosts(&mut spec);
@@ -69,7 +79,38 @@ pub(super) fn read(file: &Path, changes: &Changes) -> Result<Experiment, Problem
     Ok(Experiment { spec, sources, plan, is_seed_drawn, kept, digest, secrets })
 }
 
+/// The hosts of a run, as far as it takes to connect to them.
+pub(super) struct Hosts {
+    pub spec: Spec,
+    pub sources: Sources,
+}
+
+/// Reads the hosts of the experiment that a run has kept, and those of a file that replaces some. Only the
+/// variables that they name must be set, and those of `names`: what else the experiment needs may be gone.
+pub(super) fn read_hosts(
+    kept: &Path,
+    replaced_by: Option<&Path>,
+    names: &BTreeSet<String>,
+) -> Result<Hosts, Problems> {
+    let mut files = vec![(Fragment::Experiment, kept)];
+    files.extend(replaced_by.map(|path| (Fragment::Hosts, path)));
+    let (spec, sources) = Reader::new(&text).read(&files)?;
+    let mut spec = Spec { hosts: spec.hosts, ..Spec::default() };
+    let (_, missing) = variables::read(&mut spec, &sources, names);
+    if !missing.is_empty() {
+        return Err(Problems::new(missing, sources));
+    }
+    variables::put_into_hosts(&mut spec);
+    Ok(Hosts { spec, sources })
+}
+
 impl Experiment {
+    /// How each host of the plan is reached, by name; of variables only their names.
+    pub(super) fn ways(&self) -> BTreeMap<String, String> {
+        let hosts = self.plan.hosts().into_iter();
+        hosts.filter_map(|name| Some((name.clone(), self.kept.hosts.get(name.as_str())?.way()))).collect()
+    }
+
     /// The experiment as YAML that lies in `folder`: the files that it names are found from there.
     pub(super) fn yaml_in(&self, folder: &Path) -> String {
         let mut kept = self.kept.clone();

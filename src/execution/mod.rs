@@ -1,37 +1,51 @@
 //! Runs a [`Plan`]: which trial when, what belongs to a cell, what happens in a trial. It says what happens
 //! by [`Event`]s alone; it prints nothing and writes no result. Read [`Run`], then `scheduler.rs`.
 
+mod aside;
+mod attempts;
 mod cell;
 mod expect;
 mod history;
+mod limits;
+mod machines;
+mod noise;
 mod place;
+mod queues;
 mod readiness;
 mod scheduler;
 mod service;
 mod step;
 mod trial;
+mod wait;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::diagnostic::Sources;
-use crate::environments::Shared;
+use crate::environments::{self, Fate, Shared};
 use crate::event::{Event, Stage, Status};
-use crate::hosts::Machine;
+use crate::hosts::{Ledger, Machine};
 use crate::plan::Plan;
 use crate::spec::Spec;
 use crate::transports::TransportError;
 
+use machines::Machines;
+
 pub use history::{History, Past};
+pub use limits::DEFAULT_RETRIES;
+pub use machines::{Connected, Connector, connect, facts};
 
 /// The longest time of a command when the file sets no timeout.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3600);
 /// The longest time of each clean-up command.
 const CLEAN_UP_TIMEOUT: Duration = Duration::from_secs(60);
+/// The longest time for what is left on a machine at the end; the ledger keeps what takes longer.
+const LEAVE_LIMIT: Duration = Duration::from_secs(120);
 
 /// The time now as records hold it: RFC 3339 in UTC, to the millisecond.
 #[expect(clippy::disallowed_methods, reason = "a record says when its trial began")]
@@ -51,22 +65,29 @@ pub struct Run {
     pub plan: Plan,
     /// What earlier sittings have done; empty in a new run.
     pub history: History,
-    /// Every host of the plan: connected, or why it is not.
-    pub machines: BTreeMap<String, Result<Arc<Machine>, String>>,
+    machines: Machines,
+    /// Whether a sample is precise enough for a part of 1: the rule of adaptive repetitions. Without one they go
+    /// on to their maximum.
+    pub is_precise: fn(&[f64], f64) -> bool,
+    /// How a host is connected that was not there at the start; as the experiment says, if nothing else is.
+    pub connector: Option<Connector>,
     /// Cancelled to end the run early.
     pub stop: CancellationToken,
     /// Where events go.
     pub events: UnboundedSender<Event>,
+    /// By what the run was stopped, where nobody interrupted it.
+    stopped: OnceLock<String>,
     shared: Shared,
     told: Mutex<BTreeSet<Vec<String>>>,
+    loads: noise::Loads,
 }
 
 impl Run {
-    /// A run that has not begun.
+    /// A run that has not begun. `machines` are every host of the plan: connected, or why it is not.
     pub fn new(
         id: String,
         experiment: (Spec, Sources, Plan),
-        machines: BTreeMap<String, Result<Arc<Machine>, String>>,
+        machines: Connected,
         stop: CancellationToken,
         events: UnboundedSender<Event>,
     ) -> Self {
@@ -77,29 +98,80 @@ impl Run {
             sources,
             plan,
             history: History::default(),
-            machines,
+            machines: Machines::new(machines),
+            connector: None,
+            is_precise: |_, _| false,
             stop,
             events,
+            stopped: OnceLock::new(),
             shared: Shared::default(),
             told: Mutex::default(),
+            loads: noise::Loads::default(),
         }
     }
 
-    /// Executes every trial, then removes everything that was made, also after `stop`.
+    /// The same run, which says in `ledger` what it makes before it makes it.
+    ///
+    /// # Errors
+    /// When that can't be written.
+    pub fn with_ledger(mut self, ledger: Ledger) -> Result<Self, TransportError> {
+        for machine in self.machines.connected() {
+            environments::begin(&machine, &self.id, &ledger)?;
+        }
+        self.shared = Shared::new(ledger);
+        Ok(self)
+    }
+
+    /// Executes every trial, then removes everything that was made, also after `stop`, and lets others use
+    /// the machines.
     pub async fn execute(&self) {
-        scheduler::run(self).await;
-        let machines = self.machines.values().flatten();
-        futures_util::future::join_all(machines.map(|machine| machine.transport.shells().close())).await;
-        for machine in self.machines.values().flatten() {
-            if let Some(engine) = machine.engine_in_use()
-                && let Err(error) = engine.remove_all(&self.id).await
-            {
-                self.say(Event::CleanUpFailed {
-                    host: machine.name.clone(),
-                    what: "containers".into(),
-                    reason: error.message,
-                });
+        let deadline = self.spec.deadline.as_ref().map(|time| time.value);
+        let mut running = std::pin::pin!(scheduler::run(self));
+        tokio::select! {
+            () = &mut running => {}
+            by = limits::over(deadline) => {
+                self.stop_by(by);
+                self.stop.cancel();
+                running.await;
             }
+        }
+        let machines = self.machines.connected();
+        join_all(machines.iter().map(|machine| self.leave(machine))).await;
+    }
+
+    /// Removes what could not be removed before, and frees the machine.
+    async fn leave(&self, machine: &Machine) {
+        let left = environments::remove_left(machine, self.shared.ledger());
+        for (thing, fate) in tokio::time::timeout(LEAVE_LIMIT, left).await.unwrap_or_default() {
+            if let Fate::Left(reason) = fate {
+                let (host, what) = (machine.name.clone(), thing.to_string());
+                self.say(Event::CleanUpFailed { host, what, reason });
+            }
+        }
+        machine.transport.shells().close().await;
+        machine.unlock().await;
+    }
+
+    /// Lets nothing new start; the first reason is the one to tell.
+    fn stop_by(&self, by: String) {
+        if !self.stop.is_cancelled() && self.stopped.set(by.clone()).is_ok() {
+            self.say(Event::RunStopped { by });
+        }
+    }
+
+    /// Whether nothing new starts any more.
+    fn is_stopping(&self) -> bool {
+        self.stop.is_cancelled() || self.stopped.get().is_some()
+    }
+
+    /// The failure of what the end of the run has ended.
+    fn interrupted(&self, stage: Stage) -> Failure {
+        match self.stopped.get() {
+            Some(by) => {
+                let reason = format!("the run was stopped by {by}");
+                Failure { reason, ..Failure::interrupted(stage) }
+            }
+            None => Failure::interrupted(stage),
         }
     }
 
@@ -114,12 +186,8 @@ impl Run {
         self.told.lock().is_ok_and(|mut told| told.insert(news))
     }
 
-    fn machine(&self, host: &str) -> Result<&Arc<Machine>, Failure> {
-        match self.machines.get(host) {
-            Some(Ok(machine)) => Ok(machine),
-            Some(Err(reason)) => Err(Failure::new(Stage::Host, reason.clone())),
-            None => Err(Failure::new(Stage::Host, format!("host `{host}` is not connected"))),
-        }
+    fn machine(&self, host: &str) -> Result<Arc<Machine>, Failure> {
+        self.machines.machine(host)
     }
 }
 
@@ -156,7 +224,7 @@ impl Failure {
 
     /// `what` says what was tried; empty when the error says it.
     fn of(stage: Stage, what: &str, error: &TransportError) -> Self {
-        let cause = if error.is_lost { Cause::Connection } else { Cause::Other };
+        let cause = if error.is_lost { Cause::Connection } else { Cause::of_words(&error.message) };
         Failure::new(stage, format!("{what}{}", error.with_hint())).with(cause)
     }
 

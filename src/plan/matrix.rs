@@ -130,7 +130,9 @@ fn settle_block(
             }
         }
         mask::apply(grid, &masks);
-        grid.services = services(spec, grid, scope, &spec.workloads[grid.workload.as_str()])?;
+        let workload = &spec.workloads[grid.workload.as_str()];
+        grid.services = services(spec, grid, scope, workload)?;
+        grid.digests = shape::digests(spec, grid, workload);
     }
     Ok((0..excludes.len()).filter(|exclude| is_idle[*exclude]).collect())
 }
@@ -172,7 +174,7 @@ fn too_many_trials(spec: &Spec, grids: &[Grid]) -> Option<Problem> {
     let of_blocks = spec.matrix.iter().filter_map(|block| block.repetitions.as_ref());
     let of_workloads = spec.workloads.values().filter_map(|workload| workload.repetitions.as_ref());
     let written = spec.repetitions.iter().chain(of_blocks).chain(of_workloads);
-    let most = written.max_by_key(|count| count.value).map(|count| count.span).unwrap_or_default();
+    let most = written.max_by_key(|count| count.value.most()).map(|count| count.span).unwrap_or_default();
     (trials > TRIAL_LIMIT).then(|| {
         Problem::at(most, format!("{trials} trials are more than {TRIAL_LIMIT}"))
             .help("repeat them less often")

@@ -10,7 +10,7 @@ use super::scope::Scope;
 use super::substitute::told;
 use crate::diagnostic::Problem;
 use crate::spec::matrix::{Axes, Block, Values};
-use crate::spec::{Located, Spec, Text, Workload, settings, template};
+use crate::spec::{Located, Repetitions, Spec, Text, Workload, settings, template};
 
 const DEFAULT_REPETITIONS: u32 = 10;
 
@@ -71,9 +71,9 @@ pub(super) fn grid(
     scope: &mut Scope,
 ) -> Result<Grid, Problem> {
     let Part { spec, block, entry } = part;
-    let count = |own: [&Option<Located<u32>>; 3], default| {
-        own.into_iter().flatten().next().map_or(default, |count| count.value)
-    };
+    let repetitions = [&block.repetitions, &workload.repetitions, &spec.repetitions];
+    let repetitions = repetitions.into_iter().flatten().next().map(|count| count.value);
+    let warmup = [&block.warmup, &workload.warmup, &spec.warmup].into_iter().flatten().next();
     let mut grid = Grid {
         workload: name.value.clone(),
         span: entry.map_or(block.span, |entry| entry.span),
@@ -83,11 +83,9 @@ pub(super) fn grid(
         lengths: Vec::new(),
         kept: None,
         cells: 0,
-        repetitions: count(
-            [&block.repetitions, &workload.repetitions, &spec.repetitions],
-            DEFAULT_REPETITIONS,
-        ),
-        warmup: count([&block.warmup, &workload.warmup, &spec.warmup], 0),
+        repetitions: repetitions.map_or(DEFAULT_REPETITIONS, Repetitions::most),
+        adaptive: repetitions.and_then(Repetitions::adaptive),
+        warmup: warmup.map_or(0, |count| count.value),
         services: Vec::new(),
         step_hosts: workload.step_hosts().map(str::to_owned).collect(),
         digests: BTreeMap::new(),
@@ -112,7 +110,6 @@ pub(super) fn grid(
     derived_axes(&mut grid, scope)?;
     grid.by_name = (PARAMETERS..grid.slots.len()).collect();
     grid.by_name.sort_by(|one, other| grid.slots[*one].name.cmp(&grid.slots[*other].name));
-    grid.digests = digests(spec, &grid, workload);
     Ok(grid)
 }
 
@@ -161,19 +158,29 @@ fn derived_axes(grid: &mut Grid, scope: &Scope) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What the digest of every cell begins with, by environment: the workload and the environment as they are
-/// written. How often something is repeated, and which values a parameter has elsewhere, is not part of it.
-fn digests(spec: &Spec, grid: &Grid, workload: &Workload) -> BTreeMap<String, Sha256> {
-    let bare =
-        Workload { parameters: Default::default(), repetitions: None, warmup: None, ..workload.clone() };
-    let bare = settings(&bare);
+/// What the digest of every cell begins with, by environment: the workload, the environment and those of its
+/// services as they are written. How often something is repeated, what limits it, and which values a parameter
+/// has elsewhere, is not part of it. The services of `grid` must be known.
+pub(super) fn digests(spec: &Spec, grid: &Grid, workload: &Workload) -> BTreeMap<String, Sha256> {
+    let bare = Workload {
+        parameters: Default::default(),
+        repetitions: None,
+        warmup: None,
+        trial_timeout: None,
+        retries: None,
+        on_failure: None,
+        ..workload.clone()
+    };
+    let declared = |name: &str| spec.environments.get(name).map(settings).unwrap_or_default();
+    let of_services = grid.services.iter().flat_map(|service| service.environment.names()).map(declared);
+    let bare = std::iter::once(settings(&bare)).chain(of_services).collect::<Vec<_>>().join("\n");
     let Source::Axis(_, environments) = &grid.slots[ENVIRONMENT].source else { return BTreeMap::new() };
     let mut digests = BTreeMap::new();
     for name in environments.iter() {
         if digests.contains_key(&*name) {
             continue;
         }
-        let environment = spec.environments.get(&*name).map(settings).unwrap_or_default();
+        let environment = declared(&name);
         digests.insert(name.into_owned(), Sha256::new().chain_update(format!("{bare}\n{environment}\n")));
     }
     digests

@@ -1,13 +1,18 @@
 //! A run on disk: the only thing that the measuring half and the reporting half share. Read [`Record`]
 //! and [`Manifest`] first, then `layout.rs` for where each file lies.
 
+mod changes;
 mod error;
 mod files;
 mod layout;
+mod lock;
 mod reader;
+mod reopen;
+mod tail;
+mod tried;
 mod writer;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,14 +20,18 @@ use crate::event::Outcome;
 use crate::plan::Cell;
 
 // Parts of a record; the reading half knows them from here alone.
-pub use crate::event::{CacheDrop, Expectation, Stage, Status};
+pub use crate::event::{CacheDrop, Expectation, Noise, Stage, Status, Suspicion, Verdict, Verdicts, Wait};
 pub use crate::metrics::Measurement;
-pub use crate::plan::Phase;
+pub use crate::plan::{Adaptive, Phase};
 
+pub use changes::changes;
 pub use error::RecordError;
 pub use files::write_file;
 pub use layout::{RunDirectory, directory_name};
-pub use reader::{ListedRun, Run, experiment_folder, list_runs, read_run};
+pub use lock::{hold, is_being_written};
+pub use reader::{ListedRun, Run, experiment_folder, list_ledgers, list_runs, read_run};
+pub use reopen::{Reopened, reopen};
+pub use tried::Tried;
 pub use writer::RunWriter;
 
 /// The version of the format of `records.jsonl` and `manifest.json`.
@@ -37,6 +46,9 @@ pub struct Record {
     pub trial: String,
     /// The cell's name.
     pub cell: String,
+    /// The digest of the cell's settings, as [`PlannedCell::settings`] had it when this was measured.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub settings: String,
     /// The workload's name.
     pub workload: String,
     /// The host's name.
@@ -61,6 +73,12 @@ pub struct Record {
     pub stage: Option<Stage>,
     /// Why it failed.
     pub reason: Option<String>,
+    /// Whether another attempt was to follow: this one failed for a cause that may pass.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
+    /// How each part of the trial went; missing in records of older runners.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdicts: Option<Verdicts>,
     /// RFC 3339, UTC.
     pub started: String,
     /// Wall time of the whole trial in seconds.
@@ -73,6 +91,15 @@ pub struct Record {
     /// Page cache around each `drop_caches`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<CacheDrop>,
+    /// What `wait_idle` and `cool_down` have waited.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Wait>,
+    /// What the host was like around the measured command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
+    /// What the other hosts of its services were like, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub noise_of_services: BTreeMap<String, Noise>,
     /// The verdict on each rule of `expect`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
@@ -87,6 +114,7 @@ impl Record {
             v: FORMAT_VERSION,
             trial: outcome.trial.id(),
             cell: cell.name.to_string(),
+            settings: cell.id.clone(),
             workload: cell.workload.clone(),
             host: cell.host.clone(),
             environment: cell.environment.clone(),
@@ -99,11 +127,16 @@ impl Record {
             status: outcome.status,
             stage: outcome.stage,
             reason: outcome.reason.clone(),
+            repeated: outcome.is_repeated,
+            verdicts: Some(outcome.verdicts),
             started: outcome.started.clone(),
             elapsed_s: outcome.elapsed_s,
             measurements: outcome.measurements.clone(),
             warnings: outcome.warnings.clone(),
             caches: outcome.caches.clone(),
+            waits: outcome.waits.clone(),
+            noise: outcome.noise.clone(),
+            noise_of_services: outcome.noise_of_services.clone(),
             expectations: outcome.expectations.clone(),
             outputs,
         }
@@ -130,14 +163,15 @@ pub struct KeptOutput {
     pub truncated: bool,
 }
 
-/// What a run is: `manifest.json`, written at its start and again at its end.
+/// What a run is: `manifest.json`, written at the start and again at the end of each sitting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`FORMAT_VERSION`] of the writer.
     pub format: u32,
-    /// Part of the name of everything that the run makes on machines, and the value of its label there.
+    /// Part of the name of everything that the run makes on machines, and the value of its label there:
+    /// that of the last sitting.
     pub id: String,
-    /// The version of `runner`.
+    /// The version of `runner`, in the last sitting.
     pub runner: String,
     /// The experiment's title; its file name without extension if it has none.
     pub title: String,
@@ -160,9 +194,19 @@ pub struct Manifest {
     pub started: String,
     /// RFC 3339, UTC; missing while the run goes on, or when it was killed.
     pub ended: Option<String>,
-    /// Whether the run was interrupted.
+    /// Whether the run was interrupted, the last time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// By what the run was stopped before its last trial: `its deadline of 8h`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
+    /// Each time that somebody sat down to it: the first, and one for each `--resume`. Empty in runs that
+    /// were made before there were sittings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sittings: Vec<Sitting>,
+    /// How each host is reached, by name, e.g. `ssh pi@192.0.2.11`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hosts: BTreeMap<String, String>,
     /// Every cell in the order of the file: the rows and columns of the report.
     pub cells: Vec<PlannedCell>,
     /// The cell settings that comparisons are made against: axis name to value, e.g. `environment: native`.
@@ -174,12 +218,40 @@ pub struct Manifest {
 impl Manifest {
     /// How many measured trials were planned over all cells.
     pub fn planned(&self) -> usize {
-        self.cells.iter().map(|cell| cell.repetitions as usize).sum()
+        self.cells.iter().map(|cell| cell.planned() as usize).sum()
+    }
+
+    /// What the names of everything hold that the run has made on machines, in any sitting.
+    pub fn ids(&self) -> BTreeSet<&str> {
+        self.sittings.iter().map(|sitting| sitting.id.as_str()).chain([self.id.as_str()]).collect()
     }
 }
 
-/// A cell as it was planned.
+/// A stretch of a run that one process has done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sitting {
+    /// Part of the name of everything that it made on machines.
+    pub id: String,
+    /// RFC 3339, UTC.
+    pub started: String,
+    /// RFC 3339, UTC; missing while it goes on, or when it was killed.
+    pub ended: Option<String>,
+    /// Whether it was interrupted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// The version of `runner`.
+    pub runner: String,
+    /// What the command line changed of the experiment, e.g. `--repetitions=3`; what it kept
+    /// of earlier sittings among it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// What is other on the machines than in the sittings before: `pi4: kernel Linux 6.6, was Linux 6.1`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_facts: Vec<String>,
+}
+
+/// A cell as it was planned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedCell {
     /// The cell's name.
     pub cell: String,
@@ -191,8 +263,35 @@ pub struct PlannedCell {
     pub environment: String,
     /// The value of each parameter, as text.
     pub parameters: BTreeMap<String, String>,
-    /// Planned measured trials, without warm-up.
+    /// Planned measured trials, without warm-up; at most, where they are adaptive.
     pub repetitions: u32,
+    /// Planned warm-up trials.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub warmup: u32,
+    /// The digest of its settings, [`Cell::id`]: a record with another one counts no longer. Empty in runs
+    /// that were made before it was kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub settings: String,
+    /// What ends them earlier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adaptive: Option<Adaptive>,
+    /// The repetition that an adaptive cell has reached, by its records; known to who has read these.
+    #[serde(skip)]
+    pub reached: Option<u32>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl PlannedCell {
+    /// How many measured trials were planned; of adaptive ones those that were, as it turned out, needed.
+    pub fn planned(&self) -> u32 {
+        match (self.adaptive, self.reached) {
+            (Some(rule), reached) => reached.unwrap_or_default().max(rule.min),
+            (None, _) => self.repetitions,
+        }
+    }
 }
 
 impl From<&Cell> for PlannedCell {
@@ -204,6 +303,10 @@ impl From<&Cell> for PlannedCell {
             environment: cell.environment.clone(),
             parameters: cell.parameters.clone(),
             repetitions: cell.repetitions,
+            warmup: cell.warmup,
+            settings: cell.id.clone(),
+            adaptive: cell.adaptive,
+            reached: None,
         }
     }
 }

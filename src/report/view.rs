@@ -4,9 +4,9 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{estimates, sections};
-use crate::analysis::Summary;
-use crate::record::{Phase, Run, Status};
+use super::{estimates, notes, sections};
+use crate::analysis::{Summary, suspicious_hosts};
+use crate::record::{Manifest, Phase, Run, Status};
 
 /// A whole report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,10 +23,16 @@ pub struct ReportView {
     pub started: String,
     /// The end, UTC; none for a run that goes on or was killed.
     pub ended: Option<String>,
-    /// From start to end, e.g. `46 min 28 s`.
+    /// From start to end, e.g. `46 min 28 s`; of more than one sitting, their sum where all ends are known.
     pub duration: Option<String>,
+    /// In how many sittings it was done; none for a run that nobody had to go on with.
+    pub sittings: Option<String>,
     /// Whether the run was stopped before its end.
     pub interrupted: bool,
+    /// By what the run was stopped before its last trial; none where it was not.
+    pub stopped: Option<String>,
+    /// How many measured trials have a record.
+    pub tried: String,
     /// How many measured trials are ok.
     pub ok: String,
     /// How many measured trials were planned.
@@ -39,6 +45,8 @@ pub struct ReportView {
     pub order: String,
     /// The seed of the order.
     pub seed: String,
+    /// What ended adaptive repetitions, and how far they came: a text a rule.
+    pub adaptive: Vec<String>,
     /// The version of `runner`.
     pub runner: String,
     /// The experiment file.
@@ -47,6 +55,8 @@ pub struct ReportView {
     pub options: Vec<String>,
     /// The git commit of the experiment.
     pub commit: Option<String>,
+    /// For each host with suspicious trials how many and why.
+    pub suspicious: Vec<String>,
     /// One table a workload and metric.
     pub metrics: Vec<MetricTable>,
     /// Trials, stage and reason of what is not ok.
@@ -75,6 +85,12 @@ pub struct MetricTable {
     pub has_interval: bool,
     /// Whether a cell shows its smallest and largest value, in `( )`.
     pub has_range: bool,
+    /// Whether a cell shows how many of its trials are suspicious, as `!n`.
+    pub has_suspicious: bool,
+    /// In what the compared machines and environments differ; empty where they do not.
+    pub unlike: Vec<String>,
+    /// Whether the table before says the same.
+    pub unlike_is_told: bool,
     /// What ratios are to, e.g. `environment=native`; none where there is no ratio.
     pub baseline: Option<String>,
     /// The cells.
@@ -120,6 +136,7 @@ impl ReportView {
         let warmups = run.last_attempts().filter(|record| record.phase == Phase::Warmup).count();
         let started = manifest.started.parse::<Timestamp>().ok();
         let ended = manifest.ended.as_ref().and_then(|ended| ended.parse::<Timestamp>().ok());
+        let sittings = manifest.sittings.len();
         let cells = || manifest.cells.iter();
         Self {
             title: manifest.title.clone(),
@@ -128,23 +145,26 @@ impl ReportView {
             environments: distinct(cells().map(|cell| &cell.environment)),
             started: started.map_or_else(|| manifest.started.clone(), date_and_time),
             ended: ended.map(date_and_time),
-            duration: started
-                .zip(ended)
-                .map(|(started, ended)| duration(ended.as_second() - started.as_second())),
+            duration: seconds(manifest).map(duration),
+            sittings: (sittings > 1).then(|| sittings.to_string()),
             interrupted: manifest.interrupted,
+            stopped: manifest.stopped.clone(),
+            tried: measured.len().to_string(),
             ok: ok.to_string(),
             planned: manifest.planned().to_string(),
             missing: manifest.planned().saturating_sub(measured.len()).to_string(),
             warmups: (warmups > 0).then(|| warmups.to_string()),
             order: manifest.order.clone(),
             seed: manifest.seed.to_string(),
+            adaptive: sections::adaptive(manifest, summaries),
             runner: manifest.runner.clone(),
             file: manifest.file.clone(),
             options: manifest.options.iter().map(|(option, value)| format!("{option} {value}")).collect(),
             commit: manifest.commit.clone(),
-            metrics: estimates::metric_tables(manifest, summaries),
+            suspicious: suspicious_hosts(run).iter().map(notes::suspicious).collect(),
+            metrics: estimates::metric_tables(run, summaries),
             failures: sections::failures(run),
-            warnings: sections::warnings(run),
+            warnings: sections::warnings(run, summaries),
             caches: sections::caches(&run.records),
             machines: sections::machines(&run.hosts),
         }
@@ -158,6 +178,19 @@ pub(super) fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<Strin
 
 fn date_and_time(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// How long the run was worked on.
+fn seconds(manifest: &Manifest) -> Option<i64> {
+    let span = |started: &str, ended: &Option<String>| {
+        let (started, ended) =
+            (started.parse::<Timestamp>().ok()?, ended.as_ref()?.parse::<Timestamp>().ok()?);
+        Some(ended.as_second() - started.as_second())
+    };
+    match manifest.sittings.len() {
+        0 | 1 => span(&manifest.started, &manifest.ended),
+        _ => manifest.sittings.iter().map(|sitting| span(&sitting.started, &sitting.ended)).sum(),
+    }
 }
 
 fn duration(seconds: i64) -> String {

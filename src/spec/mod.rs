@@ -14,6 +14,7 @@ mod narrow;
 mod parse;
 mod paths;
 pub mod range;
+mod repetitions;
 mod schema;
 mod serialize;
 pub mod service;
@@ -24,6 +25,7 @@ pub mod template;
 mod time;
 mod tree;
 mod variables;
+pub mod wait;
 pub mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +39,7 @@ pub use environment::Environment;
 pub use host::Host;
 pub use located::{List, Located, Text};
 pub use merge::{Fragment, Reader};
+pub use repetitions::{Adaptive, Repetitions};
 pub use schema::schema;
 pub use serialize::settings;
 pub use time::TimeSpan;
@@ -81,11 +84,10 @@ pub struct Spec {
     /// Default: every workload on every host in every environment. Example: `matrix: [{ host: [a, b], size: [1, 2] }]`
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matrix: Vec<Located<matrix::Block>>,
-    /// Measured trials of each cell.
+    /// Measured trials of each cell: a number, or `{ min, max, until }`.
     ///
-    /// Default: `10`. Example: `repetitions: 5`
-    #[schemars(range(min = 1))]
-    pub repetitions: Option<Located<u32>>,
+    /// Default: `10`. Example: `repetitions: { min: 10, max: 50, until: 2% }`
+    pub repetitions: Option<Located<Repetitions>>,
     /// Warm-up trials of each cell, kept and marked, left out of estimates.
     ///
     /// Default: `0`. Example: `warmup: 1`
@@ -102,6 +104,25 @@ pub struct Spec {
     ///
     /// Default: `1h`. Example: `timeout: 10m`
     pub timeout: Option<Located<TimeSpan>>,
+    /// The longest time of a whole trial: services, `prepare`, `run` and `conclude`. One that takes longer has failed.
+    ///
+    /// Default: none. Example: `trial_timeout: 15m`
+    pub trial_timeout: Option<Located<TimeSpan>>,
+    /// The longest time of the whole run. When it is over, what runs is ended, everything is cleaned up, and the
+    /// report is written; `--resume` goes on with the rest.
+    ///
+    /// Default: none. Example: `deadline: 8h`
+    pub deadline: Option<Located<TimeSpan>>,
+    /// How often a trial is tried again that failed for a cause that may pass: a lost connection, a service that was
+    /// not ready in time, something busy. What was measured, read or expected is never tried again.
+    ///
+    /// Default: `2`. Example: `retries: 0`
+    #[schemars(range(max = 100))]
+    pub retries: Option<Located<u32>>,
+    /// What becomes of the run when a trial has failed for good.
+    ///
+    /// Default: `continue`. Example: `on_failure: stop`
+    pub on_failure: Option<Located<OnFailure>>,
     /// How the results are shown.
     ///
     /// Default: no baseline. Example: `report: { baseline: { environment: native } }`
@@ -124,7 +145,7 @@ impl Spec {
 
     /// Gives every cell this many measured trials, whatever the file says.
     pub fn set_repetitions(&mut self, repetitions: u32) {
-        self.repetitions = Some(Located::unwritten(repetitions));
+        self.repetitions = Some(Located::unwritten(Repetitions::Fixed(repetitions)));
         for workload in self.workloads.values_mut() {
             workload.repetitions = None;
         }
@@ -133,6 +154,28 @@ impl Spec {
         }
         for workload in self.workloads.values_mut() {
             workload.repetitions = None;
+        }
+    }
+}
+
+/// What becomes of the run when a trial has failed for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum OnFailure {
+    /// The other trials go on.
+    #[default]
+    Continue,
+    /// No other trial starts; what runs goes on to its end, and the report is written.
+    Stop,
+}
+
+impl OnFailure {
+    /// Its name in YAML.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OnFailure::Continue => "continue",
+            OnFailure::Stop => "stop",
         }
     }
 }

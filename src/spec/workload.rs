@@ -11,6 +11,7 @@ use super::schema;
 use super::service::{Ready, Service};
 use super::step::{Steps, Upload};
 use super::time::TimeSpan;
+use super::{OnFailure, Repetitions};
 
 /// One workload. `setup` and `cleanup` run once a cell, `prepare` and `conclude` around each trial. All
 /// commands of a cell run in one fresh directory, which is removed at the end.
@@ -87,11 +88,23 @@ pub struct Workload {
     ///
     /// Default: the experiment's `timeout`. Example: `timeout: 90s`
     pub timeout: Option<Located<TimeSpan>>,
-    /// Measured trials of each of its cells.
+    /// The longest time of a whole trial: services, `prepare`, `run` and `conclude`.
+    ///
+    /// Default: the experiment's `trial_timeout`. Example: `trial_timeout: 5m`
+    pub trial_timeout: Option<Located<TimeSpan>>,
+    /// How often a trial is tried again that failed for a cause that may pass.
+    ///
+    /// Default: the experiment's `retries`. Example: `retries: 5`
+    #[schemars(range(max = 100))]
+    pub retries: Option<Located<u32>>,
+    /// What becomes of the run when a trial has failed for good.
+    ///
+    /// Default: the experiment's `on_failure`. Example: `on_failure: stop`
+    pub on_failure: Option<Located<OnFailure>>,
+    /// Measured trials of each of its cells: a number, or `{ min, max, until }`.
     ///
     /// Default: the experiment's `repetitions`. Example: `repetitions: 5`
-    #[schemars(range(min = 1))]
-    pub repetitions: Option<Located<u32>>,
+    pub repetitions: Option<Located<Repetitions>>,
     /// Warm-up trials of each of its cells, kept and marked, left out of estimates.
     ///
     /// Default: the experiment's `warmup`. Example: `warmup: 1`

@@ -2,11 +2,13 @@
 //! output, everything else to standard error, colours only to a terminal.
 
 pub mod check;
+pub mod clean;
 pub mod explain;
 pub mod plan;
 mod problems;
 pub mod progress;
 mod remaining;
+pub mod resume;
 mod table;
 
 use std::borrow::Cow;
@@ -17,6 +19,7 @@ use std::sync::RwLock;
 
 use crate::diagnostic::Problems;
 use crate::error::Error;
+use crate::hosts::Thing;
 use crate::plan::{Cell, Plan};
 use crate::report::Written;
 use crate::secrets::Secrets;
@@ -70,12 +73,15 @@ pub fn show_bytes(bytes: &[u8]) -> Result<(), Error> {
     show_data(|out| out.write_all(bytes))
 }
 
-/// Says what a second interrupt leaves behind: containers with this `label` of this `run`.
-pub fn show_left_behind(label: &str, run: &str) {
-    tell(&format!(
-        "{YELLOW}left at once{PLAIN}: containers, and directories `/var/tmp/runner-{run}-*`, may be left on the hosts\n\
-         {BOLD}help{PLAIN}: remove the containers with `docker rm -f $(docker ps -aq --filter label={label}={run})`"
-    ));
+/// Says what is left on machines of the run in `directory`, and how it is removed.
+pub fn show_left(left: &[Thing], directory: &Path) {
+    for thing in left {
+        tell(&format!("{YELLOW}left{PLAIN} on {}: {thing}", thing.host));
+    }
+    if !left.is_empty() {
+        let path = directory.to_string_lossy();
+        tell(&format!("{BOLD}help{PLAIN}: remove it with `runner clean {}`", shell_words::quote(&path)));
+    }
 }
 
 /// Writes text to standard output, with colours on a terminal alone.
@@ -131,14 +137,21 @@ fn counted(plan: &Plan) -> String {
         1 => format!("1 {one}"),
         _ => format!("{number} {one}s"),
     };
-    format!("{}, {}", count(plan.cell_count(), "cell"), count(plan.trial_count(), "trial"))
+    let trials = count(plan.trial_count(), "trial");
+    match plan.least_trial_count() {
+        least if least < plan.trial_count() => {
+            format!("{}, {least} to {trials}", count(plan.cell_count(), "cell"))
+        }
+        _ => format!("{}, {trials}", count(plan.cell_count(), "cell")),
+    }
 }
 
-/// `10`, or `10 + 1 warm-up`.
+/// `10`, `10–50 until 2%`, or `10 + 1 warm-up`.
 fn trials(cell: &Cell) -> String {
+    let measured = cell.adaptive.map_or_else(|| cell.repetitions.to_string(), |rule| rule.to_string());
     match cell.warmup {
-        0 => cell.repetitions.to_string(),
-        warmup => format!("{} + {warmup} warm-up", cell.repetitions),
+        0 => measured,
+        warmup => format!("{measured} + {warmup} warm-up"),
     }
 }
 

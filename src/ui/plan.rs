@@ -83,13 +83,7 @@ fn show_facts(out: &mut dyn Write, spec: &Spec, plan: &Plan, facts: &Facts<'_>) 
 
 /// How a host is reached.
 pub(super) fn way(spec: &Spec, name: &str) -> String {
-    let Some(ssh) = spec.hosts.get(name).and_then(|host| host.ssh.as_ref()) else {
-        return "this machine".to_owned();
-    };
-    let user = ssh.0.user.as_ref().map(|user| format!("{}@", user.value)).unwrap_or_default();
-    let port = ssh.0.port.as_ref().map(|port| format!(":{}", port.value)).unwrap_or_default();
-    let jump = ssh.0.jump.as_ref().map(|jump| format!(" through {}", jump.value)).unwrap_or_default();
-    format!("ssh {user}{}{port}{jump}", ssh.0.address.value)
+    spec.hosts.get(name).map(|host| host.way()).unwrap_or_default()
 }
 
 /// The parameters of the plan's workloads, in the order of the file.
@@ -114,7 +108,7 @@ pub fn show_json(plan: &Plan) -> Result<(), Error> {
 pub fn show_csv(spec: &Spec, plan: &Plan) -> Result<(), Error> {
     let parameters = parameters(spec, plan);
     let columns = ["cell", "id", "workload", "host", "environment"].iter().chain(&parameters);
-    let columns = columns.chain(&["repetitions", "warmup"]);
+    let columns = columns.chain(&["repetitions", "warmup", "min_repetitions"]);
     show_data(|out| {
         let mut csv = csv::Writer::from_writer(out);
         csv.write_record(columns).map_err(of_output)?;
@@ -122,7 +116,8 @@ pub fn show_csv(spec: &Spec, plan: &Plan) -> Result<(), Error> {
             let fixed = [cell.name.as_str(), &cell.id, &cell.workload, &cell.host, &cell.environment];
             let values =
                 parameters.iter().map(|name| cell.parameters.get(*name).map_or("", |text| text.as_str()));
-            let counts = [cell.repetitions.to_string(), cell.warmup.to_string()];
+            let least = cell.adaptive.map_or(cell.repetitions, |rule| rule.min);
+            let counts = [cell.repetitions, cell.warmup, least].map(|count| count.to_string());
             let counts = counts.iter().map(String::as_str);
             csv.write_record(fixed.into_iter().chain(values).chain(counts)).map_err(of_output)?;
         }

@@ -21,6 +21,7 @@ pub struct Progress {
     trials: usize,
     finished: usize,
     failed: usize,
+    is_stopping: bool,
 }
 
 impl Progress {
@@ -44,7 +45,8 @@ impl Progress {
             total.enable_steady_tick(Duration::from_secs(1));
         }
         let (trials, remaining) = (plan.trial_count(), Remaining::new(plan));
-        let progress = Progress { bars, hosts, total, remaining, trials, finished: 0, failed: 0 };
+        let progress =
+            Progress { bars, hosts, total, remaining, trials, finished: 0, failed: 0, is_stopping: false };
         progress.show_total();
         progress
     }
@@ -58,6 +60,26 @@ impl Progress {
                 self.set(host, "can't be used");
                 self.line(&format!("{RED}host failed{PLAIN} {reason}"));
             }
+            Event::HostSetAside { host, reason } => {
+                self.set(host, "set aside");
+                self.line(&format!("{RED}set aside{PLAIN}  {host}: {reason}; its trials wait, others go on"));
+            }
+            Event::HostBack { host } => {
+                self.set(host, "");
+                self.line(&format!("back         {host}: its trials go on"));
+            }
+            Event::KnownWellEnough { cell, spared } => {
+                self.trials -= *spared as usize;
+                self.remaining.spared(*cell, *spared);
+            }
+            Event::RunStopped { by } => {
+                self.is_stopping = true;
+                self.line(&format!("{YELLOW}stopping{PLAIN}: stopped by {by}; nothing new starts"));
+            }
+            Event::HostLocked { host, holder } => {
+                self.set(host, &format!("locked by {holder}"));
+                self.line(&format!("{YELLOW}waiting{PLAIN} for {host}, which is locked by {holder}"));
+            }
             Event::Preparing { host, what } => self.set(host, what),
             Event::TrialStarted { trial, hosts } => hosts.iter().for_each(|host| self.set(host, &trial.id())),
             Event::TrialSetUp { trial, host } => self.set(host, &trial.id()),
@@ -70,7 +92,21 @@ impl Progress {
         self.show_total();
     }
 
+    /// Counts a trial of the cell number `cell` that an earlier sitting has done.
+    pub fn skip(&mut self, cell: usize, is_ok: bool) {
+        self.finished += 1;
+        self.failed += usize::from(!is_ok);
+        self.remaining.skip(cell);
+        self.show_total();
+    }
+
     fn finished(&mut self, outcome: &Outcome) {
+        if outcome.is_repeated {
+            let (id, attempt) = (outcome.trial.id(), outcome.attempt);
+            let reason = outcome.reason.as_deref().unwrap_or_default();
+            self.line(&format!("{YELLOW}tried again{PLAIN}  {id}  attempt {attempt} failed: {reason}"));
+            return;
+        }
         self.finished += 1;
         self.remaining.finished(&outcome.trial, outcome.elapsed_s);
         let count =
@@ -115,6 +151,9 @@ impl Progress {
 
     /// Says that an interrupt was understood.
     pub fn stopping(&self) {
+        if self.is_stopping {
+            return;
+        }
         self.line(&format!(
             "{YELLOW}stopping{PLAIN}: ending what runs and removing what was made; Ctrl-C again leaves at once"
         ));

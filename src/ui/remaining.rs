@@ -46,6 +46,13 @@ impl Remaining {
         Remaining { plan: plan.clone(), kinds }
     }
 
+    /// A trial of the cell number `cell` is not to come.
+    pub fn skip(&mut self, cell: usize) {
+        if let Some(trials) = self.kinds.get_mut(&Kind::of(&self.plan.cell(cell))) {
+            trials.left = trials.left.saturating_sub(1);
+        }
+    }
+
     /// A trial took this long.
     pub fn finished(&mut self, trial: &Trial, seconds: f64) {
         let kind = Kind::of(&self.plan.cell(trial.index));
@@ -53,6 +60,13 @@ impl Remaining {
             trials.left = trials.left.saturating_sub(1);
             trials.finished += 1;
             trials.seconds += seconds;
+        }
+    }
+
+    /// A cell needs so many trials less than were planned at most.
+    pub fn spared(&mut self, cell: usize, count: u32) {
+        if let Some(trials) = self.kinds.get_mut(&Kind::of(&self.plan.cell(cell))) {
+            trials.left = trials.left.saturating_sub(count.into());
         }
     }
 

@@ -14,12 +14,14 @@ use crate::schema::{SCHEMA, assert_fresh, mistakes};
 
 /// Parts of the schema in plain words: what a key of such a type holds.
 const WORDS: &[(&str, &str)] = &[
+    ("Adaptive", "[keys](#adaptive)"),
     ("Amount", "amount of memory"),
     ("Axis", "value, list or range"),
     ("Axes", "map of axes to values"),
     ("Block", "[block](#matrix)"),
     ("Command", "command line, or list of arguments"),
     ("Container", "[keys](#container)"),
+    ("CoolDownFields", "[keys](#steps)"),
     ("Cpus", "number"),
     ("DropCachesFields", "[keys](#steps)"),
     ("Duration", "duration"),
@@ -38,13 +40,17 @@ const WORDS: &[(&str, &str)] = &[
     ("Port", "number"),
     ("Ready", "[keys](#ready)"),
     ("Report", "[keys](#report)"),
+    ("Repetitions", "number or [keys](#adaptive)"),
+    ("Share", "percentage"),
     ("Service", "[service](#services)"),
     ("Ssh", "text or [keys](#ssh)"),
     ("Steps", "[step](#steps) or list of steps"),
     ("StopRule", "[keys](#stop)"),
     ("Stream", "name of an output"),
+    ("Temperature", "temperature"),
     ("Text", "text"),
     ("Upload", "[file](#files)"),
+    ("WaitIdleFields", "[keys](#steps)"),
     ("Workload", "[workload](#workloads)"),
 ];
 
@@ -120,7 +126,7 @@ fn words(schema: &Value) -> String {
     match schema["type"].as_str() {
         Some("object") => format!("map of names to {}", words(&schema["additionalProperties"])),
         Some("array") => format!("list of {}", words(&schema["items"])),
-        Some("integer") => "number".to_owned(),
+        Some("integer" | "number") => "number".to_owned(),
         Some("boolean") => "`true` or `false`".to_owned(),
         _ => panic!("no words for {schema}"),
     }

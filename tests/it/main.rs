@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests touch the disk")]
 
+mod adaptive;
 mod architecture;
+mod aside;
 mod cli;
 mod cli_check;
 mod cli_explain;
@@ -15,11 +17,16 @@ mod failures;
 mod form;
 mod keys;
 mod language;
+mod leftovers;
+mod limits;
 mod metrics;
+mod noise;
 mod pipeline;
 mod plan;
 mod problems;
 mod report;
+mod resume;
+mod retries;
 mod schema;
 mod services;
 mod unusual;

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::error::Error;
-use crate::event::{Event, Facts, Status};
+use crate::event::{Event, Facts};
 use crate::execution::{Run, timestamp};
 use crate::plan::Plan;
 use crate::record::{RecordError, RunWriter};
@@ -18,22 +17,31 @@ pub(super) struct Recorder {
     progress: Progress,
     plan: Plan,
     facts: BTreeMap<String, Facts>,
-    failed: usize,
+    stopped: Option<String>,
+}
+
+/// What became of a run.
+pub(super) struct Recorded {
+    pub directory: PathBuf,
+    /// How many trials are not ok by their last attempt.
+    pub failed: usize,
+    /// Whether the run itself ended it before its last trial.
+    pub is_stopped: bool,
 }
 
 impl Recorder {
     pub(super) fn new(writer: RunWriter, progress: Progress, plan: &Plan) -> Self {
-        Recorder { writer, progress, plan: plan.clone(), facts: BTreeMap::new(), failed: 0 }
+        Recorder { writer, progress, plan: plan.clone(), facts: BTreeMap::new(), stopped: None }
     }
 
-    /// Executes `run` while its events are recorded. Returns where the results lie and how many trials
-    /// are not ok. When nothing more can be written, the run is stopped: measuring on would be for
+    /// Executes `run` while its events are recorded. When nothing more can be written, the run is stopped:
+    /// measuring on would be for nothing.
     /// nothing.
     pub(super) async fn record(
         mut self,
         run: Run,
         mut events: UnboundedReceiver<Event>,
-    ) -> Result<(PathBuf, usize), Error> {
+    ) -> Result<Recorded, RecordError> {
         let stop = run.stop.clone();
         let execute = async {
             run.execute().await;
@@ -66,20 +74,27 @@ impl Recorder {
         };
         let ((), result) = tokio::join!(execute, consume);
         self.progress.finish();
+        let failed = self.writer.failed();
+        // Also where a record could not be written: what can be, says how far the run came.
+        let is_stopped = self.stopped.is_some();
+        let is_interrupted = stop.is_cancelled() && !is_stopped;
+        let finished = self.writer.finish(&timestamp(), is_interrupted, self.stopped);
         result?;
-        let directory = self.writer.finish(&timestamp(), stop.is_cancelled())?;
-        Ok((directory.path().to_owned(), self.failed))
+        Ok(Recorded { directory: finished?.path().to_owned(), failed, is_stopped })
     }
 
     fn write(&mut self, event: &Event) -> Result<(), RecordError> {
         match event {
+            Event::RunStopped { by } => {
+                self.stopped = Some(by.clone());
+                Ok(())
+            }
             Event::FactsFound { host, facts } => {
                 let all = self.facts.entry(host.clone()).or_default();
                 all.extend(facts.clone());
                 self.writer.write_host(host, all)
             }
             Event::TrialFinished(outcome) => {
-                self.failed += usize::from(outcome.status != Status::Ok);
                 self.writer.write_outcome(outcome, &self.plan.cell(outcome.trial.index)).map(drop)
             }
             _ => Ok(()),

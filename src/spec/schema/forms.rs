@@ -7,8 +7,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::super::host::{Ssh, SshFields};
 use super::super::located::{List, Located, Text};
+use super::super::repetitions::{Adaptive, Repetitions, Share};
 use super::super::step::{Step, StepFields, Steps, Upload, UploadFields};
 use super::super::time::TimeSpan;
+use super::super::wait::Celsius;
 use super::super::workload::Command;
 
 /// A value with its place is written like the value alone. Text may be any scalar, since it keeps its letters.
@@ -69,6 +71,7 @@ form!(Step, "Step", |generator| {
             "const": "drop_caches",
             "description": "Writes the page cache back and empties it on the machine that owns it.",
         },
+        { "const": "wait_idle", "description": "Waits until the machine has nothing to do." },
         generator.subschema_for::<Text>(),
         generator.subschema_for::<StepFields>(),
     ]
@@ -77,6 +80,10 @@ form!(Upload, "Upload", |generator| {
     "anyOf": [generator.subschema_for::<Text>(), generator.subschema_for::<UploadFields>()]
 });
 form!(Ssh, "Ssh", |generator| { "anyOf": [{ "type": "string" }, generator.subschema_for::<SshFields>()] });
+form!(Repetitions, "Repetitions", |generator| {
+    "anyOf": [{ "type": "integer", "minimum": 1 }, generator.subschema_for::<Adaptive>()]
+});
+form!(Share, "Share", |_| { "type": "string", "pattern": r"^\s*(\d+\.?\d*|\.\d+)\s*%\s*$" });
 form!(TimeSpan, "Duration", |_| {
     "type": "string",
     "pattern": concat!(
@@ -85,6 +92,8 @@ form!(TimeSpan, "Duration", |_| {
         r"|ns|nsecs?|nanos?|nanoseconds?),?\s*)+$",
     ),
 });
+
+form!(Celsius, "Temperature", |_| { "type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*°?C\s*$" });
 
 /// One entry of `files`, or a list of them.
 pub struct Files;

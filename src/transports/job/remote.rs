@@ -23,7 +23,7 @@ pub(super) async fn run(
     timeout: Option<Duration>,
     stop: &CancellationToken,
 ) -> Result<Ended, TransportError> {
-    let base = shells::base(transport).await?;
+    let base = shells::base(transport, &job.place).await?;
     let (name, job) = (job.id.clone(), job.clone());
     Running { transport, job, base, timeout, name, tries: 1, is_over: false }.until_over(stop).await
 }
@@ -168,8 +168,8 @@ impl<'a> Running<'a> {
 
     /// Looks for the way to it.
     fn find(&self) -> Asking<'a> {
-        let transport = self.transport;
-        Box::pin(async move { Ok(News::Back(shells::base(transport).await?)) })
+        let (transport, place) = (self.transport, self.job.place.clone());
+        Box::pin(async move { Ok(News::Back(shells::base(transport, &place).await?)) })
     }
 }
 

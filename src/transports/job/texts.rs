@@ -8,8 +8,8 @@ use super::{Command, Job, OUTPUT_LIMIT, quote};
 
 /// Where folders for outputs may be made; the first that can be written is taken.
 const FILES: &str = r#"for b in /dev/shm "${XDG_RUNTIME_DIR:-/dev/shm}" /tmp /var/tmp"#;
-/// What the names of these folders begin with.
-pub const FOLDER: &str = "runner-jobs-";
+/// What stands in the names of these folders between the first place and a random number.
+pub const FOLDER: &str = "-jobs-";
 /// Ends every script that a guard is told.
 pub const OVER: &str = ": over\n";
 /// Lets a guard take scripts. In bash it prints a word once in a while, without a process: so its machine
@@ -193,7 +193,7 @@ pub fn guard(old: Option<&str>, name: &str, lease: Duration) -> String {
 mine() {{ echo "$$" >"$1/guard"; }}
 [ -n "$base" ] && [ -d "$base" ] && mine "$base" || base=
 [ -n "$base" ] || {FILES}; do
-b=$b/{FOLDER}{name}
+b=$b/{name}
 mkdir -m 700 "$b" || continue
 mine "$b" && base=$b && break
 rm -rf "$b"
@@ -250,7 +250,7 @@ pub fn printed_so_far(id: &str) -> String {
     let files: Vec<String> = ["out", "err"]
         .iter()
         .flat_map(|end| [format!("{id}.{end}"), format!("{}.{end}", again(id, "*"))])
-        .map(|name| format!("\"$b\"/{FOLDER}*/{name}"))
+        .map(|name| format!("\"$b\"/*{FOLDER}*/{name}"))
         .collect();
     let files = files.join(" ");
     format!(

@@ -47,8 +47,7 @@ fn a_full_work_directory_is_told_by_whoever_writes_to_it() {
 fn where_memory_is_full_outputs_go_to_disk() {
     let host = Host::with(&["--shm-size", "1m"], "");
     host.sh("head -c 2000000 /dev/zero >/dev/shm/fill || true");
-    let run =
-        run_in(&host, "", "{ run: 'head -c 3000000 /dev/zero | tr \"\\\\0\" x; ls -d /tmp/runner-jobs-*' }");
+    let run = run_in(&host, "", "{ run: 'head -c 3000000 /dev/zero | tr \"\\\\0\" x; ls -d /tmp/*-jobs-*' }");
     run.assert_ok();
     let printed = stdout(&run, &host, "native");
     assert!(printed.len() > 3_000_000 && printed.trim_end().ends_with(|c: char| c.is_ascii_hexdigit()));
