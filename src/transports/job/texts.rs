@@ -15,12 +15,13 @@ pub const OVER: &str = ": over\n";
 /// Lets a guard take scripts. In bash it prints a word once in a while, without a process: so its machine
 /// notices that nobody is there any more also when the network swallows everything, which one that only waits
 /// for input does not for hours.
-pub const LISTEN: &str = "[ -z \"$EPOCHREALTIME\" ] || listen\n";
+pub const LISTEN: &str = "[ -z \"$bash\" ] || listen\n";
 /// How often a guard prints.
 const PULSE: Duration = Duration::from_secs(60);
 
-/// What every kept shell knows. In bash, `set -m` gives each command a group of its own, and there is a
-/// clock that needs no process. PIPE is caught, not ignored, since jobs
+/// What every kept shell knows. In bash, `set -m` gives each command a group of its own; `wait -f`
+/// (bash 5) does not take one that is stopped for ended. Where `EPOCHREALTIME` is, it is a clock that needs no
+/// process; busybox has it too. PIPE is caught, not ignored, since jobs
 /// would inherit that. In the foreground bash would end with a job that INT has ended; in the background the
 /// others would have it ignore INT.
 ///
@@ -36,11 +37,14 @@ pub fn prologue() -> String {
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 trap : PIPE
 s=; [ "$(id -u)" = 0 ] || s='sudo -n'
-if [ -n "$EPOCHREALTIME" ]; then
-set -m; launch=; now() {{ now=$EPOCHREALTIME; }}
-go() {{ child "$@" </dev/null >"$f.out" 2>"$f.err" & wait "$!"; }}
+now() {{ now=$(date +%s.%N); }}
+[ -z "$EPOCHREALTIME" ] || now() {{ now=$EPOCHREALTIME; }}
+bash=
+if [ -n "$BASH_VERSION" ] && wait -f 2>/dev/null; then
+bash=1; set -m; launch=
+go() {{ child "$@" </dev/null >"$f.out" 2>"$f.err" & wait -f "$!"; }}
 else
-launch=$(command -v setsid); now() {{ now=$(date +%s.%N); }}
+launch=$(command -v setsid)
 go() {{ ( child "$@" ) </dev/null >"$f.out" 2>"$f.err"; }}
 fi
 fail() {{ printf 'failed %s\n' "$1"; }}
@@ -53,7 +57,7 @@ claim() {{ set -C; true >"$f.claim"; c=$?; set +C; return $c; }}
 child() {{ read -r j _ </proc/self/stat; echo "$j" >"$f.pid" || exit 1; cd "$dir" || exit 1; start "$@"; }}
 run() {{
 claim 2>/dev/null || {{ [ -e "$f.claim" ] && fail 'its turn is over' || fail 'no file for its output can be made'; return; }}
-[ -n "$launch$EPOCHREALTIME" ] || {{ fail 'setsid is missing: install util-linux'; return; }}
+[ -n "$launch$bash" ] || {{ fail 'setsid is missing: install util-linux'; return; }}
 [ -d "$dir" ] && [ -x "$dir" ] || {{ fail 'the working directory is gone'; return; }}
 p=; u1=; u2=; n=
 probe b

@@ -68,7 +68,7 @@ fn where_outputs_fit_nowhere_it_is_told() {
     // Full before the command begins.
     let run =
         run_in(&host, "", "{ prepare: 'head -c 3000000 /dev/zero >/dev/shm/fill || true', run: echo never }");
-    run.assert_failed("run", &["full"]);
+    run.assert_failed("prepare", &["the file system of the output is full"]);
     host.sh("rm /dev/shm/fill");
     host.assert_clean();
 }

@@ -27,12 +27,11 @@ fn of<'a>(run: &'a Run, workload: &str) -> Vec<&'a serde_json::Value> {
     found
 }
 
-fn kept(run: &Run, record: &serde_json::Value, name: &str) -> String {
+fn kept(run: &Run, record: &serde_json::Value, name: &str) -> Vec<u8> {
     let outputs = record["outputs"].as_array().unwrap();
-    let path =
-        outputs.iter().map(|output| output["path"].as_str().unwrap()).find(|path| path.ends_with(name));
-    path.map(|path| fs::read_to_string(run.directory.as_ref().unwrap().join(path)).unwrap())
-        .unwrap_or_default()
+    let mut paths = outputs.iter().map(|output| output["path"].as_str().unwrap());
+    let path = paths.find(|path| path.ends_with(name)).unwrap();
+    fs::read(run.directory.as_ref().unwrap().join(path)).unwrap()
 }
 
 #[test]
@@ -61,7 +60,7 @@ fn what_ends_well_however_odd() {
         ("speaks-like-us", "sizes 5 5\nfailed\nunclaimed\ngone\n"),
     ] {
         for record in of(&run, workload) {
-            assert_eq!(kept(&run, record, "/stdout"), stdout, "{record}");
+            assert_eq!(kept(&run, record, "/stdout"), stdout.as_bytes(), "{record}");
             assert!(!warnings(record).contains("lost"), "{record}");
         }
     }
@@ -72,9 +71,7 @@ fn what_ends_well_however_odd() {
         assert!(elapsed(record) < 5.0, "{record}");
     }
     for record in of(&run, "prints-any-bytes") {
-        let path = record["outputs"][0]["path"].as_str().unwrap();
-        let bytes = fs::read(run.directory.as_ref().unwrap().join(path)).unwrap();
-        assert_eq!(bytes, b"a\0b\x01\xff\n\n", "{record}");
+        assert_eq!(kept(&run, record, "/stdout"), b"a\0b\x01\xff\n\n", "{record}");
     }
     assert_nothing_runs(&host, "sleep 641.1");
 }
@@ -171,7 +168,9 @@ fn a_gibibyte_of_output_is_kept_up_to_a_mark_in_flat_memory() {
     let peak_kb = watching.join().unwrap();
     run.assert_ok();
     for record in &run.records {
-        let output = &record["outputs"][0];
+        let outputs = record["outputs"].as_array().unwrap();
+        let output =
+            outputs.iter().find(|output| output["path"].as_str().unwrap().ends_with("stdout")).unwrap();
         assert_eq!((&output["size"], &output["truncated"]), (&(1u64 << 30).into(), &true.into()), "{record}");
         assert!(warnings(record).contains("1073741824 bytes, of which 16777216 are kept"), "{record}");
     }
