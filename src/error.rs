@@ -51,7 +51,7 @@ impl Error {
     /// What to do, where something is known to help.
     pub fn hint(&self) -> Option<&str> {
         match self {
-            Error::Record(error) => error.hint,
+            Error::Record(error) => error.hint.as_deref(),
             Error::Transport(error) => error.hint.as_deref(),
             Error::Usage { help, .. } => Some(help),
             _ => None,

@@ -7,10 +7,12 @@ mod forecast;
 mod interval;
 #[cfg(test)]
 mod reference;
+mod standing;
 mod summary;
 
 pub use compare::Ratio;
 pub use descriptive::Description;
 pub use forecast::{Forecast, Load, forecast};
 pub use interval::Interval;
+pub use standing::{Standing, standing};
 pub use summary::{ELAPSED, MetricKey, Summary, summarise};

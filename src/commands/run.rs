@@ -4,12 +4,14 @@
 
 mod machines;
 mod manifest;
+mod messages;
 mod recorder;
 mod signals;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
@@ -37,20 +39,27 @@ async fn execute(arguments: &RunArguments, experiment: Experiment) -> Result<u8,
     let stop = CancellationToken::new();
     let id = format!("{:08x}", experiment::random() as u32);
     signals::cancel_on_interrupt(stop.clone(), id.clone());
-    let (events, receiver) = unbounded_channel();
-    let progress = Progress::start(&experiment.plan, &experiment.spec);
+    let (events, mut receiver) = unbounded_channel();
+    messages::keep_log(&arguments.messages)?;
+    ui::note(&format!("run {id} of {}", arguments.file.display()));
+    let verbosity = messages::verbosity(&arguments.messages);
+    let mut progress = Progress::start(&experiment.plan, &experiment.spec, verbosity, Timestamp::now());
+    let mut early = Vec::new();
     let machines = tokio::select! {
         machines = machines::connect(&experiment, &events) => machines?,
+        () = recorder::watch(&mut progress, &mut receiver, &mut early) => return Ok(EXIT_INTERRUPTED),
         () = stop.cancelled() => return Ok(EXIT_INTERRUPTED),
     };
     let manifest = manifest::new(arguments, &experiment, id.clone());
     // Whatever the run's own folder will be called, it lies there.
     let yaml = experiment.yaml_in(&arguments.results.join(&manifest.experiment).join(&id));
     let writer = RunWriter::create(&arguments.results, manifest, &yaml, experiment.secrets)?;
+    ui::note(&format!("its results: {}", writer.directory().path().display()));
     let recorder = Recorder::new(writer, progress, &experiment.plan);
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
-    let run = Run::new(id, experiment, machines, stop.clone(), events);
-    let (directory, failed) = recorder.record(run, receiver).await?;
+    let mut run = Run::new(id, experiment, machines, stop.clone(), events);
+    run.tells_commands = messages::wants_commands(&arguments.messages);
+    let (directory, failed) = recorder.record(run, early, receiver).await?;
     let written = report::write(&directory)?;
     ui::show_written(&written);
     Ok(match (stop.is_cancelled(), failed) {

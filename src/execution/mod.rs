@@ -9,6 +9,7 @@ mod readiness;
 mod scheduler;
 mod service;
 mod step;
+mod telling;
 mod trial;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +58,8 @@ pub struct Run {
     pub stop: CancellationToken,
     /// Where events go.
     pub events: UnboundedSender<Event>,
+    /// Whether each command is told with its output: a copy that nobody reads would be made for nothing.
+    pub tells_commands: bool,
     shared: Shared,
     told: Mutex<BTreeSet<Vec<String>>>,
 }
@@ -80,6 +83,7 @@ impl Run {
             machines,
             stop,
             events,
+            tells_commands: false,
             shared: Shared::default(),
             told: Mutex::default(),
         }

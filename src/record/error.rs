@@ -1,6 +1,7 @@
 //! What can go wrong with a run on disk. One shape: what was tried, on which path, why it failed, and
 //! what to do about it.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ pub struct RecordError {
     /// Why it failed.
     pub source: Box<dyn Error + Send + Sync>,
     /// What to do, in the imperative.
-    pub hint: Option<&'static str>,
+    pub hint: Option<Cow<'static, str>>,
 }
 
 impl RecordError {
@@ -25,7 +26,7 @@ impl RecordError {
     }
 
     /// The same error with advice.
-    pub fn with_hint(self, hint: &'static str) -> Self {
-        Self { hint: Some(hint), ..self }
+    pub fn with_hint(self, hint: impl Into<Cow<'static, str>>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
     }
 }

@@ -51,6 +51,11 @@ impl RunDirectory {
         self.0.join("records.jsonl")
     }
 
+    /// What the run does now; there only while it goes on, or after it was killed.
+    pub fn status(&self) -> PathBuf {
+        self.0.join("status.json")
+    }
+
     /// A row per trial and metric.
     pub fn samples(&self) -> PathBuf {
         self.0.join("samples.csv")

@@ -4,6 +4,8 @@
 mod error;
 mod files;
 mod layout;
+mod lock;
+mod newest;
 mod reader;
 mod writer;
 
@@ -17,12 +19,15 @@ use crate::plan::Cell;
 // Parts of a record; the reading half knows them from here alone.
 pub use crate::event::{CacheDrop, Expectation, Stage, Status};
 pub use crate::metrics::Measurement;
+pub use crate::monitor::Snapshot;
 pub use crate::plan::Phase;
 
 pub use error::RecordError;
 pub use files::write_file;
 pub use layout::{RunDirectory, directory_name};
-pub use reader::{ListedRun, Run, experiment_folder, list_runs, read_run};
+pub use lock::is_being_written;
+pub use newest::newest_run;
+pub use reader::{ListedRun, Run, experiment_folder, list_runs, read_run, read_status};
 pub use writer::RunWriter;
 
 /// The version of the format of `records.jsonl` and `manifest.json`.

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::files::{list_folder, read_file};
-use super::{FORMAT_VERSION, HostFacts, Manifest, Record, RecordError, RunDirectory};
+use super::{FORMAT_VERSION, HostFacts, Manifest, Record, RecordError, RunDirectory, Snapshot};
 
 /// A run as it lies on disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +60,12 @@ pub fn read_run(path: &Path) -> Result<Run, RecordError> {
         manifest.cells.iter().position(|cell| cell.host == facts.host).unwrap_or(usize::MAX)
     });
     Ok(Run { directory, manifest, hosts, records, warnings })
+}
+
+/// What the run in `directory` does now, or did when it was killed; `None` where it has ended in order, or
+/// does not tell.
+pub fn read_status(directory: &RunDirectory) -> Option<Snapshot> {
+    serde_json::from_slice(&read_file(&directory.status()).ok()?).ok()
 }
 
 /// One run among those of an experiment.

@@ -8,8 +8,13 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::files::{FREE_TEXT, create_unique_folder, write_file, write_json};
-use super::{HostFacts, KeptOutput, Manifest, Record, RecordError, RunDirectory, directory_name, word};
+use super::files::{
+    FREE_TEXT, create_unique_folder, remove_file, write_file, write_json, write_json_for_now,
+};
+use super::lock::lock;
+use super::{
+    HostFacts, KeptOutput, Manifest, Record, RecordError, RunDirectory, Snapshot, directory_name, word,
+};
 use crate::event::{Facts, Outcome, output_directory};
 use crate::plan::{Cell, Phase};
 use crate::secrets::Secrets;
@@ -46,6 +51,7 @@ impl RunWriter {
             .create_new(true)
             .open(&path)
             .map_err(|error| RecordError::new("create", &path, error))?;
+        lock(&records, &path)?;
         Ok(Self { directory, manifest, records, secrets, endings: BTreeMap::new() })
     }
 
@@ -58,6 +64,11 @@ impl RunWriter {
     pub fn write_host(&self, host: &str, facts: &Facts) -> Result<(), RecordError> {
         let facts = HostFacts { host: host.to_owned(), facts: facts.clone() };
         write_json(&self.directory.host(host), &facts, &self.secrets)
+    }
+
+    /// Replaces what can be read of the run while it goes on.
+    pub fn write_status(&self, status: &Snapshot) -> Result<(), RecordError> {
+        write_json_for_now(&self.directory.status(), status, &self.secrets)
     }
 
     /// Keeps what became of a trial: its outputs, then its record. When this returns, both are on disk.
@@ -78,6 +89,7 @@ impl RunWriter {
             *self.manifest.counts.entry(ending).or_default() += 1;
         }
         write_json(&self.directory.manifest(), &self.manifest, &self.secrets)?;
+        remove_file(&self.directory.status())?;
         Ok(self.directory)
     }
 

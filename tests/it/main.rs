@@ -15,6 +15,7 @@ mod failures;
 mod form;
 mod keys;
 mod language;
+mod messages;
 mod metrics;
 mod pipeline;
 mod plan;

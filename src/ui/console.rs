@@ -1,0 +1,113 @@
+//! Standard error as it is shared: lines that stay, below them a region that is redrawn in place, and a log
+//! file that gets every line with its time. Read [`say`] and [`draw`].
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::Mutex;
+
+use unicode_width::UnicodeWidthStr;
+
+use super::{PLAIN, YELLOW, console_colours, without_secrets};
+
+struct Console {
+    /// What stands below the lines that stay.
+    region: Vec<String>,
+    log: Option<Box<dyn Write + Send>>,
+}
+
+static CONSOLE: Mutex<Console> = Mutex::new(Console { region: Vec::new(), log: None });
+
+/// Who hears of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Standard error and the log.
+    All,
+    /// The log alone.
+    Log,
+}
+
+/// Keeps every line from now on in `out` too, with its time. Each is written at once: a kill loses none.
+pub fn keep_log(out: Box<dyn Write + Send>) {
+    if let Ok(mut console) = CONSOLE.lock() {
+        console.log = Some(out);
+    }
+}
+
+/// Writes `text`, one or more lines, without secrets. A terminal that is gone must not end a run.
+pub(super) fn say(reach: Reach, text: &str) {
+    let Ok(mut console) = CONSOLE.lock() else { return };
+    let text = without_secrets(text);
+    let failed = console.write_log(&text).err();
+    if reach == Reach::All {
+        console.write_lines(&text);
+    }
+    if let Some(error) = failed {
+        console.log = None;
+        console.write_lines(&format!("{YELLOW}warning{PLAIN}: the log can't be written any more: {error}"));
+    }
+}
+
+/// Makes `lines` what stands below everything else; none takes the region away. Lines are cut to the terminal
+/// by whoever makes them.
+pub(super) fn draw(lines: Vec<String>) {
+    let Ok(mut console) = CONSOLE.lock() else { return };
+    let lines = lines.iter().map(|line| without_secrets(line).into_owned()).collect();
+    let old = std::mem::replace(&mut console.region, lines);
+    if !(old.is_empty() && console.region.is_empty()) {
+        to_terminal(&(above(&old) + &below(&console.region)));
+    }
+}
+
+impl Console {
+    fn write_lines(&self, text: &str) {
+        if self.region.is_empty() {
+            let _ = writeln!(anstream::stderr(), "{text}");
+            return;
+        }
+        let text = match console_colours() {
+            true => text.to_owned(),
+            false => anstream::adapter::strip_str(text).to_string(),
+        };
+        let lines: String = text.lines().map(|line| format!("{line}\x1b[K\n")).collect();
+        to_terminal(&(above(&self.region) + &lines + &below(&self.region)));
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a log tells the time")]
+    fn write_log(&mut self, text: &str) -> io::Result<()> {
+        let Some(log) = &mut self.log else { return Ok(()) };
+        let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string();
+        let text = anstream::adapter::strip_str(text).to_string();
+        let lines: String = text.lines().map(|line| format!("{time} {line}\n")).collect();
+        log.write_all(lines.as_bytes()).and_then(|()| log.flush())
+    }
+}
+
+/// Moves to the first row of `region`; the cursor stands below it. A terminal that became narrower has
+/// wrapped its lines.
+fn above(region: &[String]) -> String {
+    let (columns, _) = size();
+    let rows: usize = region.iter().map(|line| line.width().div_ceil(columns).max(1)).sum();
+    if rows == 0 { "\r".to_owned() } else { format!("\r\x1b[{rows}A") }
+}
+
+/// `region` from the cursor on, and nothing below it.
+fn below(region: &[String]) -> String {
+    region.iter().map(|line| format!("{line}\x1b[K\n")).collect::<String>() + "\x1b[J"
+}
+
+fn to_terminal(text: &str) {
+    let mut out = io::stderr().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Columns and rows of the terminal.
+pub(super) fn size() -> (usize, usize) {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).ok();
+    let size = size.filter(|size| size.ws_col > 0 && size.ws_row > 0);
+    size.map_or((80, 24), |size| (size.ws_col.into(), size.ws_row.into()))
+}
+
+/// Whether something can be redrawn in place.
+#[expect(clippy::disallowed_methods, reason = "a terminal says in TERM that it can't move its cursor")]
+pub(super) fn is_terminal() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
