@@ -34,15 +34,18 @@ pub fn keep_log(out: Box<dyn Write + Send>) {
 
 /// Writes `text`, one or more lines, without secrets. A terminal that is gone must not end a run.
 pub(super) fn say(reach: Reach, text: &str) {
-    let Ok(mut console) = CONSOLE.lock() else { return };
-    let text = without_secrets(text);
-    let failed = console.write_log(&text).err();
-    if reach == Reach::All {
-        console.write_lines(&text);
+    if let Ok(mut console) = CONSOLE.lock() {
+        console.say(reach, text);
     }
-    if let Some(error) = failed {
-        console.log = None;
-        console.write_lines(&format!("{YELLOW}warning{PLAIN}: the log can't be written any more: {error}"));
+}
+
+/// The same, and `lines` become what stands below everything else.
+pub(super) fn say_and_draw(text: &str, lines: Vec<String>) {
+    if let Ok(mut console) = CONSOLE.lock() {
+        console.say(Reach::Log, text);
+        let above = console.above();
+        console.region = hidden(lines);
+        console.write_lines(&above, &without_secrets(text));
     }
 }
 
@@ -50,15 +53,34 @@ pub(super) fn say(reach: Reach, text: &str) {
 /// by whoever makes them.
 pub(super) fn draw(lines: Vec<String>) {
     let Ok(mut console) = CONSOLE.lock() else { return };
-    let lines = lines.iter().map(|line| without_secrets(line).into_owned()).collect();
-    let old = std::mem::replace(&mut console.region, lines);
-    if !(old.is_empty() && console.region.is_empty()) {
-        to_terminal(&(above(&old) + &below(&console.region)));
+    if console.region.is_empty() && lines.is_empty() {
+        return;
     }
+    let above = console.above();
+    console.region = hidden(lines);
+    to_terminal(&(above + &console.below()));
+}
+
+fn hidden(lines: Vec<String>) -> Vec<String> {
+    lines.iter().map(|line| without_secrets(line).into_owned()).collect()
 }
 
 impl Console {
-    fn write_lines(&self, text: &str) {
+    fn say(&mut self, reach: Reach, text: &str) {
+        let text = without_secrets(text);
+        let failed = self.write_log(&text).err();
+        if reach == Reach::All {
+            self.write_lines(&self.above(), &text);
+        }
+        if let Some(error) = failed {
+            self.log = None;
+            let text = format!("{YELLOW}warning{PLAIN}: the log can't be written any more: {error}");
+            self.write_lines(&self.above(), &text);
+        }
+    }
+
+    /// `text` where the region stood that `above` leads to the start of, and the region below it.
+    fn write_lines(&self, above: &str, text: &str) {
         if self.region.is_empty() {
             let _ = writeln!(anstream::stderr(), "{text}");
             return;
@@ -68,7 +90,20 @@ impl Console {
             false => anstream::adapter::strip_str(text).to_string(),
         };
         let lines: String = text.lines().map(|line| format!("{line}\x1b[K\n")).collect();
-        to_terminal(&(above(&self.region) + &lines + &below(&self.region)));
+        to_terminal(&format!("{above}{lines}{}", self.below()));
+    }
+
+    /// Moves to the first row of the region; the cursor stands below it. A terminal that became narrower has
+    /// wrapped its lines.
+    fn above(&self) -> String {
+        let (columns, _) = size();
+        let rows: usize = self.region.iter().map(|line| line.width().div_ceil(columns).max(1)).sum();
+        if rows == 0 { "\r".to_owned() } else { format!("\r\x1b[{rows}A") }
+    }
+
+    /// The region from the cursor on, and nothing below it.
+    fn below(&self) -> String {
+        self.region.iter().map(|line| format!("{line}\x1b[K\n")).collect::<String>() + "\x1b[J"
     }
 
     #[expect(clippy::disallowed_methods, reason = "a log tells the time")]
@@ -79,19 +114,6 @@ impl Console {
         let lines: String = text.lines().map(|line| format!("{time} {line}\n")).collect();
         log.write_all(lines.as_bytes()).and_then(|()| log.flush())
     }
-}
-
-/// Moves to the first row of `region`; the cursor stands below it. A terminal that became narrower has
-/// wrapped its lines.
-fn above(region: &[String]) -> String {
-    let (columns, _) = size();
-    let rows: usize = region.iter().map(|line| line.width().div_ceil(columns).max(1)).sum();
-    if rows == 0 { "\r".to_owned() } else { format!("\r\x1b[{rows}A") }
-}
-
-/// `region` from the cursor on, and nothing below it.
-fn below(region: &[String]) -> String {
-    region.iter().map(|line| format!("{line}\x1b[K\n")).collect::<String>() + "\x1b[J"
 }
 
 fn to_terminal(text: &str) {

@@ -75,13 +75,12 @@ impl Progress {
         let line = lines::line(event, &self.monitor);
         match (event, line) {
             (Event::HostFailed { .. }, Some((_, text))) => self.held.push(text),
-            (Event::HostReady { .. } | Event::FactsFound { .. }, Some((weight, text))) => {
-                self.line(weight, &text);
-            }
+            (Event::HostReady { .. }, Some((weight, text))) => self.line(weight, &text, now),
+            (Event::FactsFound { .. }, _) => {}
             (_, line) => {
-                self.tell_held();
+                self.tell_held(now);
                 if let Some((weight, text)) = line {
-                    self.line(weight, &text);
+                    self.line(weight, &text, now);
                 }
             }
         }
@@ -105,30 +104,26 @@ impl Progress {
     }
 
     /// Says that an interrupt was understood.
-    pub fn stopping(&self) {
-        self.line(
-            Weight::Problem,
-            &format!(
-                "{YELLOW}stopping{PLAIN}: ending what runs and removing what was made; Ctrl-C again leaves at once"
-            ),
-        );
+    pub fn stopping(&self, now: Timestamp) {
+        let what = "ending what runs and removing what was made; Ctrl-C again leaves at once";
+        self.line(Weight::Problem, &format!("{YELLOW}stopping{PLAIN}: {what}"), now);
     }
 
     /// Says how the run ended.
     pub fn finish(mut self, now: Timestamp) {
-        self.tell_held();
+        self.tell_held(now);
         self.board = None;
         console::draw(Vec::new());
         let ((finished, failed), trials) = (self.monitor.counts(), self.monitor.trials());
         let run = self.monitor.snapshot(now);
         let time = about(now.duration_since(run.started).as_secs_f64());
         let weight = if finished == trials && failed == 0 { Weight::Note } else { Weight::Problem };
-        self.line(weight, &format!("{} of {trials} trials ok in {time}", finished - failed));
+        self.line(weight, &format!("{} of {trials} trials ok in {time}", finished - failed), now);
     }
 
-    fn tell_held(&mut self) {
+    fn tell_held(&mut self, now: Timestamp) {
         for text in std::mem::take(&mut self.held) {
-            self.line(Weight::Problem, &text);
+            self.line(Weight::Problem, &text, now);
         }
     }
 
@@ -140,25 +135,33 @@ impl Progress {
             return;
         }
         self.told = now;
-        self.line(Weight::Note, &board::counts(&self.monitor.snapshot(now)));
+        self.line(Weight::Note, &board::counts(&self.monitor.snapshot(now)), now);
     }
 
     fn draw(&mut self, moment: Moment, now: Timestamp) {
         if self.board.as_mut().is_some_and(|pace| pace.is_due(moment, now)) {
-            let run = self.monitor.snapshot(now);
-            let is_still = self.monitor.moment() == Moment::Measured;
-            console::draw(board::lines(&run, console::size(), &self.zone, is_still));
+            console::draw(self.lines(now));
         }
     }
 
+    /// The board.
+    fn lines(&self, now: Timestamp) -> Vec<String> {
+        let is_still = self.monitor.moment() == Moment::Measured;
+        board::lines(&self.monitor.snapshot(now), console::size(), &self.zone, is_still)
+    }
+
     /// A line that stays, to whom it matters.
-    fn line(&self, weight: Weight, text: &str) {
+    fn line(&self, weight: Weight, text: &str, now: Timestamp) {
         let least = match (self.verbosity, &self.board) {
             (Verbosity::Verbose, _) => Weight::Detail,
             (Verbosity::Normal, None) => Weight::Note,
             (Verbosity::Normal, Some(_)) | (Verbosity::Quiet, _) => Weight::Problem,
         };
-        console::say(if weight >= least { Reach::All } else { Reach::Log }, text);
+        match (weight >= least, &self.board) {
+            (true, Some(_)) => console::say_and_draw(text, self.lines(now)),
+            (true, None) => console::say(Reach::All, text),
+            (false, _) => console::say(Reach::Log, text),
+        }
     }
 }
 

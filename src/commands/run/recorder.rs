@@ -85,7 +85,7 @@ impl Recorder {
                     biased;
                     () = stop.cancelled(), if !told => {
                         told = true;
-                        self.progress.stopping();
+                        self.progress.stopping(Timestamp::now());
                         continue;
                     }
                     event = events.recv() => event,
