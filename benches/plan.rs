@@ -11,8 +11,6 @@ use std::fs;
 use std::hash::Hasher;
 use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 const STARTS: usize = 61;
 /// Excludes that name two axes, and all three.
@@ -29,6 +27,10 @@ const CASES: [([usize; 3], &str, usize); 6] = [
     ([100, 100, 100], THREE, 5),
     ([100, 100, 100], WHOLE, 3),
 ];
+
+mod support;
+
+use support::median;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -82,37 +84,6 @@ fn yaml([a, b, c]: [usize; 3], exclude: &str) -> String {
         list("b", b),
         list("", c)
     )
-}
-
-/// Milliseconds and MiB of a program.
-fn median(times: usize, program: &Path, arguments: &[String]) -> (f64, f64) {
-    let mut found: Vec<(f64, f64)> = (0..times).map(|_| child(program, arguments)).collect();
-    found.sort_by(|one, other| one.0.total_cmp(&other.0));
-    (found[times / 2].0, found.iter().map(|(_, memory)| *memory).fold(0.0, f64::max))
-}
-
-fn child(program: &Path, arguments: &[String]) -> (f64, f64) {
-    let start = Instant::now();
-    let mut child = Command::new(program).args(arguments).stdout(Stdio::null()).spawn().unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let watch = std::thread::spawn(move || {
-        let mut most = 0.0;
-        while let Some(kilobytes) = largest_resident(&status) {
-            most = f64::max(most, kilobytes / 1024.0);
-            std::thread::sleep(Duration::from_micros(500));
-        }
-        most
-    });
-    assert!(child.wait().unwrap().success());
-    let elapsed = start.elapsed().as_secs_f64() * 1e3;
-    (elapsed, watch.join().unwrap())
-}
-
-/// `None` when the process is gone.
-fn largest_resident(status: &str) -> Option<f64> {
-    let text = fs::read_to_string(status).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().trim_end_matches(" kB").parse().ok()
 }
 
 fn floor(axes: &[&str]) {

@@ -92,6 +92,8 @@ impl Run {
     /// Executes every trial, then removes everything that was made, also after `stop`.
     pub async fn execute(&self) {
         scheduler::run(self).await;
+        let machines = self.machines.values().flatten();
+        futures_util::future::join_all(machines.map(|machine| machine.transport.shells().close())).await;
         for machine in self.machines.values().flatten() {
             if let Some(engine) = machine.engine_in_use()
                 && let Err(error) = engine.remove_all(&self.id).await

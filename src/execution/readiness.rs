@@ -68,7 +68,7 @@ impl Sign {
             return pattern.map(Sign::Log).map_err(|error| error.to_string());
         }
         let Some(command) = &ready.command else { return Ok(Sign::None) };
-        // Under the wrapper, so that it ends when nobody waits for it any more.
+        // As a job, so that it ends when nobody waits for it any more.
         step::line(place, command, context, env).map(|job| Sign::Command(Box::new(job)))
     }
 

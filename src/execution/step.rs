@@ -143,7 +143,7 @@ pub(super) fn default_timeout(run: &Run) -> Duration {
     run.spec.timeout.as_ref().map_or(DEFAULT_TIMEOUT, |time| time.value.0)
 }
 
-/// A command of `place` with its values, under the wrapper.
+/// A command of `place` with its values.
 ///
 /// # Errors
 /// A template that can't be rendered.
@@ -155,7 +155,7 @@ pub(super) fn job(
 ) -> Result<Job, String> {
     let words: Vec<String> =
         command.words.iter().map(|word| context.render(word)).collect::<Result<_, _>>()?;
-    Ok(under_wrapper(
+    Ok(job_of(
         place,
         env,
         match command.is_list {
@@ -173,10 +173,10 @@ pub(super) fn line(
     env: &[(String, String)],
 ) -> Result<Job, String> {
     let text = context.render(text)?;
-    Ok(under_wrapper(place, env, job::Command::Line { shell: place.shell.clone(), text }))
+    Ok(job_of(place, env, job::Command::Line { shell: place.shell.clone(), text }))
 }
 
-fn under_wrapper(place: &Place, env: &[(String, String)], command: job::Command) -> Job {
+fn job_of(place: &Place, env: &[(String, String)], command: job::Command) -> Job {
     Job {
         command,
         env: [&place.env, env].concat(),
@@ -186,6 +186,8 @@ fn under_wrapper(place: &Place, env: &[(String, String)], command: job::Command)
         stop: job::Stop::default(),
         id: next_id(place),
         place: place.id.clone(),
+        warms_up: false,
+        probes: Vec::new(),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::plan::substitute::Context;
 use crate::plan::{Cell, Trial};
 use crate::spec::{List, TimeSpan, Workload};
 use crate::transports::files;
-use crate::transports::job::{self, Ended, Stream};
+use crate::transports::job::{self, Ended, Job, Stream};
 
 /// What a trial gathers on its way, kept also when it fails.
 #[derive(Default)]
@@ -251,6 +251,7 @@ async fn measure(
     let failed = |reason: String| Failure::new(Stage::Run, reason);
     let Surroundings { place, context, env, .. } = *around;
     let job = step::job(place, &cell::workload(run, cell).run, context, env).map_err(failed)?;
+    let job = Job { warms_up: !gathered.notes.drops.is_empty(), ..job };
     let stop = run.stop.child_token();
     telling::stage(run, &cell.host, Stage::Run).await;
     let telling = Telling::start(run, &cell.host, Stage::Run, &job.command).await;

@@ -56,7 +56,7 @@ pub async fn connect(name: &str, host: &Host, sources: &Sources) -> Result<Machi
             let connection = SshConnection::connect(&target).await?;
             (Kind::Ssh(connection.clone()), Arc::new(connection), ssh.0.address.value.clone())
         }
-        None => (Kind::Local, Arc::new(Local), own_address()),
+        None => (Kind::Local, Local::shared(), own_address()),
     };
     let peer_address = host.peer_address.as_ref().map_or(address, |address| address.value.clone());
     Ok(Machine::new(name, kind, transport, peer_address, host.sudo.unwrap_or_default()))

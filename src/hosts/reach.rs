@@ -13,7 +13,7 @@ use crate::transports::{TransportError, job};
 
 /// The longest time for all answers of a connected machine.
 const LIMIT: Duration = Duration::from_secs(10);
-/// What the wrapper of every command needs, beside what an experiment names.
+/// What every command needs, beside what an experiment names.
 const ALWAYS: [&str; 2] = ["sh", "setsid"];
 
 /// What an experiment needs of one host.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::diagnostic::Sources;
 use crate::spec::Text;
 use crate::spec::host::SshFields;
+use crate::transports::DEFAULT_RECONNECT;
 use crate::transports::ssh::{KnownHosts, SshTarget};
 
 pub(super) fn target(name: &str, fields: &SshFields, sources: &Sources) -> SshTarget {
@@ -22,6 +23,7 @@ pub(super) fn target(name: &str, fields: &SshFields, sources: &Sources) -> SshTa
             Some(text) => KnownHosts::File(path(text)),
         },
         config: fields.config.as_ref().map(path),
+        reconnect: fields.reconnect.map_or(DEFAULT_RECONNECT, |time| time.0),
     }
 }
 

@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::TimeSpan;
 use super::located::{Located, Text};
 use super::schema;
 use super::string_or_map::string_or_map;
@@ -131,6 +132,11 @@ pub struct SshFields {
     ///
     /// Default: `~/.ssh/config`. Example: `config: lab/ssh_config`
     pub config: Option<Text>,
+    /// How long a lost connection is tried again. What runs there goes on meanwhile; when nobody has come
+    /// back after this time, the machine ends it.
+    ///
+    /// Default: `10m`. Example: `reconnect: 30m`
+    pub reconnect: Option<TimeSpan>,
 }
 
 string_or_map!(Ssh, SshFields, "`user@address:port` or a map with `address`");

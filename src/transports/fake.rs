@@ -1,5 +1,5 @@
-//! A place that answers as it was told, for tests of everything above transports. It understands the
-//! wrapper of [`super::job`]: commands take their time on tokio's clock and end when they are stopped.
+//! A place that answers as it was told, for tests of everything above transports. Jobs take their time on
+//! tokio's clock and end when they are stopped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use super::job::Command;
-use super::{Exit, Output, Transport, TransportError};
+use super::job::{Ended, Job, Probes, Stopped, Stream};
+use super::{Chunk, Direct, Exit, Input, Pipe, Program, Shells, Transport, TransportError};
 
 /// What a command does.
 #[derive(Debug, Clone, Default)]
@@ -29,46 +29,77 @@ type Answer = dyn Fn(&str) -> Reply + Send + Sync;
 /// joined, quoted where need be), a script of our own
 /// (which only prepares or looks) whole.
 #[derive(Clone)]
-pub struct Fake(Arc<Answer>);
+pub struct Fake {
+    answer: Arc<Answer>,
+    shells: Arc<Shells>,
+}
 
 impl Fake {
     /// A place where `answer` says what a command does. It is asked when the command starts.
     pub fn new(answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
-        Fake(Arc::new(answer))
+        Fake { answer: Arc::new(answer), shells: Arc::default() }
     }
 }
 
 #[async_trait]
 impl Transport for Fake {
-    async fn run(&self, script: &str, stop: &CancellationToken) -> Result<Output, TransportError> {
-        let Some(id) = between(script, "RUNNER_JOB=:", ":") else {
-            let marker = between(script, "echo ", ";").unwrap_or_default();
-            let Reply { stdout, stderr, exit_code, .. } = (self.0)(script);
-            let stdout = format!("{marker}\n{stdout}{marker} {exit_code}\n").into_bytes();
-            return Ok(Output { stdout, stderr: stderr.into_bytes(), exit: Exit::Code(0) });
-        };
-        let command = command(script);
-        let Reply { stdout, stderr, exit_code, takes } = (self.0)(&command);
-        let start = tokio::time::Instant::now();
-        let exit_code = tokio::select! {
-            () = tokio::time::sleep(takes) => exit_code,
-            () = stop.cancelled() => 143,
-        };
-        let seconds = start.elapsed().as_secs_f64();
-        let (out, err) = (stdout.len(), stderr.len());
-        let frame =
-            format!("{id} ended {exit_code} 0.000 {seconds:.9} 0.00 {seconds} {out} {err}\n{stdout}{stderr}");
-        Ok(Output { stdout: frame.into_bytes(), stderr: Vec::new(), exit: Exit::Code(0) })
+    async fn open(&self, _: Program) -> Result<Pipe, TransportError> {
+        let (input, mut queue) = Input::queue();
+        let (pipe, output) = Pipe::new(input);
+        let answer = Arc::clone(&self.answer);
+        tokio::spawn(async move {
+            while let Some(script) = queue.recv().await {
+                let script = String::from_utf8_lossy(&script).into_owned();
+                let Some(mark) = between(&script, "</dev/null; printf '\\n", " %s\\n'") else { continue };
+                let Reply { stdout, stderr, exit_code, .. } = answer(&script);
+                let _ = output.send(Chunk::Stderr(format!("{stderr}\n{mark}\n").into_bytes()));
+                let _ = output.send(Chunk::Stdout(format!("{stdout}\n{mark} {exit_code}\n").into_bytes()));
+            }
+            let _ = output.send(Chunk::Ended(Ok(Exit::Code(0))));
+        });
+        Ok(pipe)
+    }
+
+    fn shells(&self) -> &Shells {
+        &self.shells
+    }
+
+    fn direct(&self) -> Option<&dyn Direct> {
+        Some(self)
     }
 }
 
-/// The command as it was written: the line for a shell, or the words.
-fn command(script: &str) -> String {
-    let arguments = between(script, "\nset -- ", "\nt1=$(date +%s.%N)\n").unwrap_or_default();
-    let mut words = shell_words::split(&arguments).unwrap_or_default();
-    match words.as_slice() {
-        [_, .., dash_c, _] if dash_c == "-c" => words.pop().unwrap_or_default(),
-        _ => Command::Words(words).to_string(),
+#[async_trait]
+impl Direct for Fake {
+    fn can(&self, _: &Job) -> bool {
+        true
+    }
+
+    async fn run(
+        &self,
+        job: &Job,
+        timeout: Option<Duration>,
+        stop: &CancellationToken,
+    ) -> Result<Ended, TransportError> {
+        let Reply { stdout, stderr, exit_code, takes } = (self.answer)(&job.command.to_string());
+        let start = tokio::time::Instant::now();
+        let (exit_code, stopped) = tokio::select! {
+            biased;
+            () = tokio::time::sleep(takes) => (exit_code, None),
+            () = stop.cancelled() => (143, Some(Stopped::Cancelled)),
+            () = tokio::time::sleep(timeout.unwrap_or(takes * 2)) => (143, Some(Stopped::TimedOut)),
+        };
+        let stream = |text: String| Stream { size: text.len() as u64, bytes: text.into_bytes() };
+        Ok(Ended {
+            exit_code,
+            elapsed_s: start.elapsed().as_secs_f64(),
+            is_coarse: false,
+            stdout: stream(stdout),
+            stderr: stream(stderr),
+            stopped,
+            probes: Probes::default(),
+            was_lost: false,
+        })
     }
 }
 

@@ -1,21 +1,24 @@
-//! A command under the wrapper: a small POSIX script that gives it a process group of its own, a C
-//! locale, no input, and output files in memory, and that tells the exit code and both clocks once it has
-//! ended. It is the same text over every transport. Read [`Job`] and [`run`] first.
+//! A command and everything around it: a process group of its own, a C locale, no input, output files in
+//! memory, a clock on its machine, an end in time. On this machine it is a child of ours; elsewhere a kept
+//! shell runs it by a few functions of POSIX shell, the same over every transport. Read [`Job`] and
+//! [`run`] first.
 
 mod command;
 mod frame;
-mod wrapper;
+mod remote;
+pub(super) mod texts;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use self::frame::{between_marks, last_line, no_frame};
+use super::shells::{self, Answer};
 use super::{Exit, Transport, TransportError};
 
 pub use self::command::Command;
-pub use self::wrapper::{printed_so_far, sweep_place};
+pub(super) use self::frame::last_words;
+pub use self::texts::{printed_so_far, sweep_place};
 
 /// The most bytes brought back of each output of a job.
 pub const OUTPUT_LIMIT: usize = 16 << 20;
@@ -40,6 +43,11 @@ pub struct Job {
     pub id: String,
     /// Marks all processes of its place, to find those that left their group.
     pub place: String,
+    /// Whether its shell is executed once before the clock starts: after a cache drop it would be read
+    /// from disk.
+    pub warms_up: bool,
+    /// Files whose first line is read right before and right after it. No blanks in them.
+    pub probes: Vec<String>,
 }
 
 /// How a job is told to end, and how long it may take to.
@@ -73,6 +81,19 @@ pub struct Ended {
     pub stderr: Stream,
     /// Why it was stopped, if it was.
     pub stopped: Option<Stopped>,
+    /// What was read of [`Job::probes`].
+    pub probes: Probes,
+    /// Whether the way to it was lost meanwhile: whoever looked for it again was on its machine.
+    pub was_lost: bool,
+}
+
+/// First lines of files around a job, with their paths; a file that could not be read is left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Probes {
+    /// Right before it began.
+    pub before: Vec<(String, String)>,
+    /// Right after it ended.
+    pub after: Vec<(String, String)>,
 }
 
 /// Why a job was ended before its time.
@@ -100,10 +121,13 @@ pub fn next_number() -> u64 {
 }
 
 /// Runs `job` and returns when nothing of it is left: its whole process group ends with it. It is stopped
-/// as it says, then by KILL, when `timeout` is over or `stop` is cancelled.
+/// as it says, then by KILL, when `timeout` is over, `stop` is cancelled, or the future is dropped. It goes
+/// on when the way to it is lost; then it is found again and its outcome collected. It is never started a
+/// second time unless it is certain that it has not begun.
 ///
 /// # Errors
-/// When the command is longer than Linux takes, the place can't be reached, or its shell can't do what the wrapper needs.
+/// When the command is longer than Linux takes, the place can't be reached (again), its process is gone
+/// with the machine, or its shell can't do what is needed.
 pub async fn run(
     transport: &dyn Transport,
     job: &Job,
@@ -111,48 +135,35 @@ pub async fn run(
     stop: &CancellationToken,
 ) -> Result<Ended, TransportError> {
     command::check(job)?;
-    let end = stop.child_token();
-    let script = wrapper::script(job);
-    let running = transport.run(&script, &end);
-    tokio::pin!(running);
-    let sleep = async {
-        match timeout {
-            Some(time) => tokio::time::sleep(time).await,
-            None => std::future::pending().await,
-        }
-    };
-    let (output, stopped) = tokio::select! {
-        output = &mut running => (output?, None),
-        () = sleep => {
-            end.cancel();
-            (running.await?, Some(Stopped::TimedOut))
-        }
-    };
-    let stopped = stopped.or(stop.is_cancelled().then_some(Stopped::Cancelled));
-    Ok(Ended { stopped, ..frame::parse(&job.id, &output)? })
+    match transport.direct().filter(|direct| direct.can(job)) {
+        Some(direct) => direct.run(job, timeout, stop).await,
+        None => remote::run(transport, job, timeout, stop).await,
+    }
 }
 
-/// Runs `script`, a few lines of our own, and returns what it printed.
+/// Runs `script`, a few lines of our own, and returns what it printed. When the way is lost meanwhile, it
+/// is run once more: it must do no harm then.
 ///
 /// # Errors
 /// When the place can't be reached, or the script ends with another code than 0.
 pub async fn query(transport: &dyn Transport, script: &str) -> Result<Vec<u8>, TransportError> {
-    let marker = format!("runner-query-{}", next_number());
-    // The exit code is framed too: a connection can end a shell without telling how it ended.
-    let framed = format!(
-        "{{ exec </dev/null; PATH=\"$PATH:/usr/local/sbin:/usr/sbin:/sbin\"; echo {marker}; \
-         (\n{script}\n); echo {marker} $?; exit 0; }}\n"
-    );
-    let output = transport.run(&framed, &CancellationToken::new()).await?;
-    let (text, code) = between_marks(&output.stdout, marker.as_bytes()).ok_or_else(|| no_frame(&output))?;
-    match code {
-        0 => Ok(text.to_vec()),
-        _ => Err(TransportError {
-            message: last_line(&output.stderr, &Exit::Code(code)),
-            hint: None,
-            is_lost: false,
-        }),
+    let script = format!("(\n{script}\n)");
+    let mut answer = ask(transport, &script).await;
+    if answer.as_ref().is_err_and(|error| error.is_lost) {
+        answer = ask(transport, &script).await;
     }
+    let Answer { stdout, stderr, code } = answer?;
+    match code {
+        0 => Ok(stdout),
+        _ => Err(TransportError::new(last_words(&stderr, &Exit::Code(code)))),
+    }
+}
+
+async fn ask(transport: &dyn Transport, script: &str) -> Result<Answer, TransportError> {
+    let mut shell = shells::take(transport).await?;
+    let answer = shell.ask(script).await?;
+    transport.shells().give_back(shell);
+    Ok(answer)
 }
 
 /// Text quoted for `sh`.

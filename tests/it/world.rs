@@ -60,7 +60,7 @@ pub fn forever() -> Reply {
 
 /// Whether a script of the runner's own looks for the sign of a service.
 pub fn is_readiness(script: &str) -> bool {
-    ["0A ' /proc/net/tcp", "echo seen", "/stdout\" \"$b/"].iter().any(|part| script.contains(part))
+    ["0A ' /proc/net/tcp", "echo seen", ".out \"$b\""].iter().any(|part| script.contains(part))
 }
 
 type Answer = Arc<dyn Fn(&str, &str) -> Reply + Send + Sync>;
@@ -135,7 +135,7 @@ impl World {
         for host in plan.hosts() {
             let (world, name) = (self.clone(), host.clone());
             let (commands, looks) = (commands.clone(), looks.clone());
-            let answer = move |script: &str| match script.contains("runner-query-") {
+            let answer = move |script: &str| match script.starts_with("{\n(") {
                 true => {
                     looks.lock().unwrap().push(format!("{name} {script}"));
                     // The runner may look before the service it has just started is there.

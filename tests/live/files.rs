@@ -34,7 +34,7 @@ impl Place {
     }
 
     async fn all() -> Vec<Place> {
-        let mut places = vec![Place::new("local", Box::new(Local), None).await];
+        let mut places = vec![Place::new("local", Box::new(Local::default()), None).await];
         for user in ["bench", "noisy", "fishy", "cshy"] {
             let connection = connect(&SshTarget { user: Some(user.to_owned()), ..panda() }).await;
             places.push(Place::new(user, Box::new(connection), None).await);
@@ -67,6 +67,8 @@ impl Place {
             stop: Stop::default(),
             id: format!("runner-test-{}-{}", std::process::id(), job::next_number()),
             place: format!("runner-test-{}", std::process::id()),
+            warms_up: false,
+            probes: Vec::new(),
         }
     }
 
@@ -146,7 +148,7 @@ async fn words_shells_and_variables_arrive_exactly() {
 
 #[tokio::test]
 async fn the_marks_of_a_job_are_not_its_own_to_change() {
-    let place = Place::new("local", Box::new(Local), None).await;
+    let place = Place::new("local", Box::new(Local::default()), None).await;
     let env =
         vec![("RUNNER_JOB".to_owned(), "x".to_owned()), ("PATH".to_owned(), "/nowhere:/bin".to_owned())];
     let job = Job { env, ..place.job(words(&["env"])) };
@@ -154,7 +156,7 @@ async fn the_marks_of_a_job_are_not_its_own_to_change() {
     assert!(printed.contains(&format!("RUNNER_JOB=:{}:\n", job.id)), "{printed}");
     assert!(printed.contains("PATH=/nowhere:/bin\n"), "{printed}");
     let long = Job { env: vec![("A".to_owned(), "x".repeat(130 << 10))], ..job };
-    let error = job::run(&Local, &long, None, &CancellationToken::new()).await.unwrap_err();
+    let error = job::run(&Local::default(), &long, None, &CancellationToken::new()).await.unwrap_err();
     assert!(error.message.contains("`A` has 133120 bytes"), "{error}");
     place.leave().await;
 }
@@ -192,7 +194,7 @@ async fn patience_is_longer_than_a_long_grace() {
     let container = container(ContainerOptions::default()).await.unwrap();
     let (inside, bench) = (container.exec(), connect(&panda()).await);
     let run = async |transport: &dyn Transport| {
-        let place = Place::new("", Box::new(Local), None).await;
+        let place = Place::new("", Box::new(Local::default()), None).await;
         let stop = Stop { grace: Duration::from_secs(18), ..Stop::default() };
         let job = place.job(Command::line("trap '' TERM; echo begun; sleep 17; echo done"));
         let job = Job { stop, directory: "/".into(), ..job };
@@ -269,7 +271,7 @@ async fn a_folder_is_merged_and_a_file_never_replaces_one() {
     let here = tempfile::tempdir().unwrap();
     fs::create_dir(here.path().join("in")).unwrap();
     fs::write(here.path().join("in/a"), "new").unwrap();
-    let place = Place::new("local", Box::new(Local), None).await;
+    let place = Place::new("local", Box::new(Local::default()), None).await;
     place.query("mkdir d; echo old >d/a; echo kept >d/b").await;
     place.upload(&here.path().join("in"), "d").await.unwrap();
     place.upload(&here.path().join("in"), ".").await.unwrap();
@@ -313,10 +315,10 @@ async fn what_can_not_be_copied_says_what_and_where_and_leaves_nothing() {
     assert!(message.ends_with("base64 is missing there: install it"), "{message}");
     small.leave().await;
 
-    let place = Place::new("local", Box::new(Local), None).await;
+    let place = Place::new("local", Box::new(Local::default()), None).await;
     let stop = CancellationToken::new();
     stop.cancel();
-    let error = upload(&Local, &source, &place.directory, "x", &stop).await.unwrap_err();
+    let error = upload(&Local::default(), &source, &place.directory, "x", &stop).await.unwrap_err();
     assert!(error.message.ends_with("the run was interrupted"), "{error}");
     assert_eq!(place.query("ls -A").await, "");
     place.leave().await;
@@ -324,7 +326,7 @@ async fn what_can_not_be_copied_says_what_and_where_and_leaves_nothing() {
 
 #[tokio::test]
 async fn what_is_fetched_stays_in_the_directory_and_below_its_limits() {
-    let place = Place::new("local", Box::new(Local), None).await;
+    let place = Place::new("local", Box::new(Local::default()), None).await;
     place.query("mkdir .h d; echo 1 >.h/.x; echo 2 >d/z; echo 3 >'a*b'; echo 4 >acb; mkfifo d/fifo; ln -s nowhere gone").await;
     place.query("ln -s /etc/hostname out; ln -s .. up; ln -s d/z in; ln -s . d/loop").await;
     fs::write(Path::new(&place.directory).join(std::ffi::OsStr::from_bytes(b"\xff")), "5").unwrap();
@@ -342,7 +344,9 @@ async fn what_is_fetched_stays_in_the_directory_and_below_its_limits() {
     }
     // Something that is outside must be there.
     let _beside = tempfile::NamedTempFile::new_in(Path::new(&place.directory).parent().unwrap()).unwrap();
-    for pattern in ["out", "up", "up/*", ".?/*"] {
+    // bash does not find `..` by `.?`, other shells do.
+    assert!(place.fetch(&[".?/*"]).await.map_or(true, |found| found.files.is_empty()));
+    for pattern in ["out", "up", "up/*"] {
         let error = place.fetch(&[pattern]).await.unwrap_err();
         assert!(error.message.contains("leads out of it"), "{pattern}: {error}");
     }

@@ -45,7 +45,12 @@ impl Experiment {
 
     /// Starts it.
     pub fn start(&self) -> Child {
-        self.command(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        self.start_with(&[])
+    }
+
+    /// Starts it with `arguments`.
+    pub fn start_with(&self, arguments: &[&str]) -> Child {
+        self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     /// What a finished program left.
@@ -117,6 +122,12 @@ impl Run {
 #[track_caller]
 pub fn on(host: &str, script: &str) -> String {
     docker(&["exec", host, "sh", "-c", script])
+}
+
+/// The declarations of the lab, for a file in another folder.
+pub fn hosts() -> String {
+    let text = fs::read_to_string(format!("{ROOT}/lab/hosts.yaml")).unwrap();
+    text.replace("../experiments", &format!("{ROOT}/experiments"))
 }
 
 /// What the engine's own program prints.

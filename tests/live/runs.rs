@@ -41,14 +41,8 @@ fn awkward_login_shells_do_no_harm() {
             "environments: { native: {} }\nworkloads: { w: { run: \"echo value=42 \\\"it's $((1+1))\\\"\", metrics: \
              { extract: { value: { regex: 'value=(\\d+)' } } } } }\nmatrix: [{ host: lattepanda-a, environment: native }]\nrepetitions: 1\n",
         );
-        let hosts = fs::read_to_string(format!("{}/lab/hosts.yaml", lab::ROOT)).unwrap();
-        fs::write(
-            experiment.path().join("hosts.yaml"),
-            hosts
-                .replace("user: bench", &format!("user: {user}"))
-                .replace("../experiments", &format!("{}/experiments", lab::ROOT)),
-        )
-        .unwrap();
+        let hosts = lab::hosts().replace("user: bench", &format!("user: {user}"));
+        fs::write(experiment.path().join("hosts.yaml"), hosts).unwrap();
         let run = experiment.run(&["--hosts", "hosts.yaml"]);
         run.assert_ok();
         let kept = run.directory.unwrap().join("output/w/lattepanda-a/native/1/stdout");
@@ -236,13 +230,17 @@ fn what_steps_and_services_send_to_the_background_ends_too() {
 }
 
 #[test]
-fn a_runner_that_is_killed_leaves_no_process() {
+fn what_a_killed_runner_has_started_ends_when_nobody_comes_back() {
     let workload = "workloads: { w: { run: \"trap '' TERM; setsid sleep 622.1 & sleep 622.1\" } }";
     let experiment = Experiment::new(&format!("{NATIVE}{workload}"));
-    let mut child = experiment.start();
+    let hosts = lab::hosts().replace("user: bench", "user: bench\n      reconnect: 1s");
+    fs::write(experiment.path().join("hosts.yaml"), hosts).unwrap();
+    let mut child = experiment.start_with(&["--hosts", "hosts.yaml"]);
     let running = || lab::processes("lattepanda-a", "sleep 622.1");
     lab::eventually("it runs", || !running().is_empty());
     child.kill().unwrap();
     child.wait().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    assert!(!running().is_empty(), "the connection may only be lost for a moment");
     lab::eventually("its processes end", || running().is_empty());
 }

@@ -37,6 +37,7 @@ pub fn panda() -> SshTarget {
         jump: None,
         known_hosts: KnownHosts::File(lab().join("known_hosts")),
         config: None,
+        reconnect: Duration::from_secs(5),
     }
 }
 
@@ -193,9 +194,13 @@ async fn a_dropped_future_closes_the_input() {
 async fn patience_with_a_stopped_script_ends() {
     let connection = connect(&panda()).await;
     let stop = CancellationToken::new();
-    stop.cancel();
-    let start = Instant::now();
-    let error = connection.run("sleep 18 </dev/null", &stop).await.unwrap_err();
+    let later = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        stop.cancel();
+        Instant::now()
+    };
+    let (ended, start) = tokio::join!(connection.run("sleep 18 </dev/null", &stop), later);
+    let error = ended.unwrap_err();
     assert!((14..17).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
     assert!(error.message.contains("may still run"), "{error}");
     assert_eq!(run(&connection, "true").await.exit, Exit::Code(0));

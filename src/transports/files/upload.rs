@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{inside, pack};
 use crate::transports::job::{self, quote};
-use crate::transports::{Transport, TransportError, base64};
+use crate::transports::{Exit, Transport, TransportError, base64};
 
 /// Bytes sent by one script. A multiple of [`LINE`].
 const PIECE: usize = 3 << 20;
@@ -104,11 +104,22 @@ async fn send(
             });
         }
         // `cat` says why it can't write; `base64` does not.
-        job::query(transport, &format!("base64 -d <<'END' | cat >>{file}\n{}END", lines(&piece))).await?;
+        append(transport, &file, &piece).await?;
         size += piece.len();
     }
     let packed = packing.await.unwrap_or_else(|error| Err(io::Error::other(error)));
     packed.map(|()| size).map_err(|error| unreadable(&error))
+}
+
+/// Adds a piece, once: by a shell of its own, since a kept one may be asked twice and reads byte by byte.
+async fn append(transport: &dyn Transport, file: &str, piece: &[u8]) -> Result<(), TransportError> {
+    let script = format!("{{ base64 -d | cat >>{file}; }} <<'END'\n{}END", lines(piece));
+    let output = transport.run(&script, &CancellationToken::new()).await?;
+    let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    match output.exit {
+        Exit::Code(0) if reason.is_empty() => Ok(()),
+        exit => Err(TransportError::new(if reason.is_empty() { format!("{exit:?}") } else { reason })),
+    }
 }
 
 fn lines(piece: &[u8]) -> String {

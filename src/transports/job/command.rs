@@ -40,7 +40,7 @@ impl Command {
     }
 
     /// What brings its shell, or any, into the machine's memory before the clock starts.
-    pub(super) fn warm_up(&self) -> Command {
+    pub(in crate::transports) fn warm_up(&self) -> Command {
         match self {
             Command::Line { shell, .. } => Command::Line { shell: shell.clone(), text: ":".into() },
             Command::Words(_) => Command::line(":"),
@@ -67,7 +67,7 @@ fn shown(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { quote(word) }
 }
 
-/// Whether Linux and the wrapper can take what `job` executes.
+/// Whether Linux can take what `job` executes.
 pub(super) fn check(job: &Job) -> Result<(), TransportError> {
     let command = ("the command".to_owned(), job.command.arguments());
     let variables =

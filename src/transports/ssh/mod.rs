@@ -21,11 +21,11 @@ mod wire;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio_util::sync::CancellationToken;
 
-use super::{Output, Transport, TransportError};
+use super::{Pipe, Program, Shells, Transport, TransportError};
 pub use forward::ForwardedSocket;
 use pool::Pool;
 
@@ -49,6 +49,8 @@ pub struct SshTarget {
     pub known_hosts: KnownHosts,
     /// A configuration file in place of `~/.ssh/config`.
     pub config: Option<PathBuf>,
+    /// How long a lost connection is tried again.
+    pub reconnect: Duration,
 }
 
 /// Which host keys are trusted.
@@ -67,6 +69,8 @@ pub enum KnownHosts {
 #[derive(Clone)]
 pub struct SshConnection {
     pool: Arc<Pool>,
+    shells: Arc<Shells>,
+    reconnect: Duration,
 }
 
 impl SshConnection {
@@ -79,7 +83,11 @@ impl SshConnection {
         let plan = tokio::task::spawn_blocking(move || config::resolve(&wanted))
             .await
             .map_err(|error| failure(&target.name, error, None))??;
-        Ok(SshConnection { pool: Arc::new(Pool::connect(plan).await?) })
+        Ok(SshConnection {
+            pool: Arc::new(Pool::connect(plan).await?),
+            shells: Arc::default(),
+            reconnect: target.reconnect,
+        })
     }
 
     /// Makes a socket on this machine whose connections arrive at `remote_socket` over there. Only
@@ -94,8 +102,16 @@ impl SshConnection {
 
 #[async_trait]
 impl Transport for SshConnection {
-    async fn run(&self, script: &str, stop: &CancellationToken) -> Result<Output, TransportError> {
-        self.pool.run(script, stop).await
+    async fn open(&self, program: Program) -> Result<Pipe, TransportError> {
+        self.pool.open(program).await
+    }
+
+    fn shells(&self) -> &Shells {
+        &self.shells
+    }
+
+    fn reconnect(&self) -> Duration {
+        self.reconnect
     }
 }
 

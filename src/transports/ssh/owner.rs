@@ -26,10 +26,10 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(3 * KEEP_ALIVE as u64 + 5);
 
 /// What the rest of the program can ask of a connection.
 pub(super) enum Command {
-    /// Run a script.
+    /// Start a shell.
     Run(Box<Shell>, Slot),
-    /// Close the input of the script with this id.
-    EndInput(u64),
+    /// Input for the shell with this id, or its end.
+    Input(u64, Option<Vec<u8>>),
     /// Connect a local socket to the remote one of this path.
     Forward(Forward, Slot),
 }
@@ -106,7 +106,7 @@ impl Owner {
             let error = self.plan.lost(format!("the SSH connection was lost: {reason}"), Some(hint));
             for task in &mut self.tasks {
                 if let Role::Shell(shell) = &mut task.role {
-                    shell.reply.send(Err(Failure::Broken(error.clone())));
+                    shell.lose(&error);
                 }
             }
         }
@@ -143,7 +143,7 @@ impl Owner {
     fn take_commands(&mut self) {
         loop {
             match self.commands.try_recv() {
-                Ok(Command::EndInput(id)) => self.end_input(id),
+                Ok(Command::Input(id, bytes)) => self.take_input(id, bytes),
                 Ok(command) => self.opening.push_back(command),
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => {
@@ -154,7 +154,7 @@ impl Owner {
         }
     }
 
-    fn end_input(&mut self, id: u64) {
+    fn take_input(&mut self, id: u64, bytes: Option<Vec<u8>>) {
         let running = self.tasks.iter_mut().filter_map(|task| match &mut task.role {
             Role::Shell(shell) => Some(shell),
             _ => None,
@@ -164,7 +164,7 @@ impl Owner {
             _ => None,
         });
         if let Some(shell) = running.chain(waiting).find(|shell| shell.id == id) {
-            shell.end_input();
+            shell.take_input(bytes);
         }
     }
 
@@ -209,7 +209,7 @@ impl Owner {
                 self.tasks.push(Task { channel, role: Role::Shell(shell), _slot: slot });
             }
             (Some(Command::Run(mut shell, slot)), Err(error)) => {
-                shell.reply.send(Err(session_refused(&self.plan, &slot, &error)));
+                shell.opening.tell(Err(session_refused(&self.plan, &slot, &error)));
             }
             (Some(Command::Forward(forward, slot)), Ok(channel)) => {
                 let _ = forward.opened.send(Ok(()));
@@ -222,7 +222,7 @@ impl Owner {
             (Some(Command::Forward(forward, _)), Err(error)) => {
                 let _ = forward.opened.send(Err(forward_refused(&self.plan, &forward.remote_socket, &error)));
             }
-            (Some(Command::EndInput(_)) | None, _) => {}
+            (Some(Command::Input(..)) | None, _) => {}
         }
         Ok(true)
     }

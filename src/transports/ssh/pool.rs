@@ -1,4 +1,4 @@
-//! The connections to one machine. An SSH server allows only so many channels on one, so a script or a
+//! The connections to one machine. An SSH server allows only so many channels on one, so a shell or a
 //! stream takes a [`Slot`] on a connection that has room, and another connection is made when none has.
 
 use std::io::Write;
@@ -9,19 +9,18 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use tokio::sync::{Mutex, Notify, oneshot};
-use tokio_util::sync::CancellationToken;
 
 use super::config::Plan;
 use super::login;
 use super::owner::{Command, Forward, Owner};
-use super::shell::{Failure, Reply, Shell};
-use crate::transports::{Output, TransportError};
+use super::shell::{Failure, Opening, Shell};
+use crate::transports::{Input, Pipe, Program, TransportError};
 
 /// The most channels on one connection: sshd's own limit is 10, and one that is being closed counts.
 const CHANNELS: usize = 8;
 /// How long to wait for room before trying once more to make another connection, and how often.
 const RETRY: (Duration, u32) = (Duration::from_secs(5), 12);
-/// How often a script that never started is sent again.
+/// How often a shell that never started is asked for again.
 const RESTARTS: u32 = 3;
 
 /// All connections to a machine.
@@ -69,34 +68,22 @@ impl Pool {
         Ok(Pool { plan, lanes: Mutex::new(vec![lane]), released })
     }
 
-    /// Runs a script; see [`Transport::run`](crate::transports::Transport::run).
-    pub(super) async fn run(&self, script: &str, stop: &CancellationToken) -> Result<Output, TransportError> {
+    /// Starts a shell; see [`Transport::open`](crate::transports::Transport::open).
+    pub(super) async fn open(&self, program: Program) -> Result<Pipe, TransportError> {
         let mut restarts = 0;
         loop {
-            let (lane, slot) = tokio::select! {
-                biased;
-                found = self.slot() => found?,
-                () = stop.cancelled() => return Err(self.plan.fail("stopped before the script began", None)),
-            };
-            let (reply, mut outcome) = Reply::new(&self.plan);
-            let input = Input::new(&lane);
-            lane.send(Command::Run(Box::new(Shell::new(input.id, script, reply)), slot));
-            let outcome = tokio::select! {
-                biased;
-                outcome = &mut outcome => outcome,
-                () = stop.cancelled() => {
-                    input.end();
-                    outcome.await
-                }
-            };
-            input.forget();
-            match outcome {
-                Ok(Ok(output)) => return Ok(output),
+            let (lane, slot) = self.slot().await?;
+            let (opening, outcome) = Opening::new();
+            let id = next_id();
+            let (pipe, output) = Pipe::new(lane.input(id));
+            lane.send(Command::Run(Box::new(Shell::new(id, program, opening, output)), slot));
+            match outcome.await {
+                Ok(Ok(())) => return Ok(pipe),
                 Ok(Err(Failure::Broken(error))) => return Err(error),
                 Ok(Err(Failure::Refused)) => {}
                 Ok(Err(Failure::NotStarted)) if restarts < RESTARTS => restarts += 1,
                 Ok(Err(Failure::NotStarted)) | Err(_) => {
-                    return Err(self.plan.lost("the SSH connection was lost before the script began", None));
+                    return Err(self.plan.lost("the SSH connection was lost before a shell started", None));
                 }
             }
         }
@@ -176,6 +163,12 @@ impl Lane {
         taken.ok().map(|_| Slot { load: Arc::clone(&self.load) })
     }
 
+    /// Where the input of the shell with this id goes.
+    fn input(self: &Arc<Self>, id: u64) -> Input {
+        let lane = Arc::clone(self);
+        Input::new(move |bytes| lane.send(Command::Input(id, bytes)))
+    }
+
     /// Queues a command. When the thread is gone, the command is dropped, and whoever waits is told.
     fn send(&self, command: Command) {
         let _ = self.commands.send(command);
@@ -194,30 +187,7 @@ impl Drop for Over {
     }
 }
 
-/// The input of a running script: closed when asked, and when the future that runs it is dropped.
-struct Input<'a> {
-    lane: &'a Lane,
-    id: u64,
-}
-
-impl<'a> Input<'a> {
-    fn new(lane: &'a Lane) -> Input<'a> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        Input { lane, id: NEXT.fetch_add(1, Ordering::Relaxed) }
-    }
-
-    fn end(&self) {
-        self.lane.send(Command::EndInput(self.id));
-    }
-
-    /// The script has ended by itself.
-    fn forget(self) {
-        std::mem::forget(self);
-    }
-}
-
-impl Drop for Input<'_> {
-    fn drop(&mut self) {
-        self.end();
-    }
+fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }

@@ -1,105 +1,114 @@
-//! One script on one channel: `/bin/sh` is asked for, the script goes to its input, the input stays
-//! open, and what comes back is kept until the shell ends. Nothing here waits: [`Shell::step`] does what
-//! is possible now.
+//! One shell on one channel: `/bin/sh` is asked for, its input goes there piece by piece, and what comes
+//! back is passed on until it ends. Nothing here waits: [`Shell::step`] does what is possible now.
 
 use std::io::{Read, Write};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 use super::config::Plan;
 use super::owner::Progress;
 use super::wire::{moved, ready};
-use crate::transports::{CAPTURE_LIMIT, Exit, Output, TransportError};
+use crate::transports::pipe::PATIENCE;
+use crate::transports::{Chunk, Exit, Program, TransportError};
 
-/// How long a shell may be silent after its input was closed, and not end.
-const PATIENCE: Duration = Duration::from_secs(15);
-/// `exec`, so that no login shell stays in between; every login shell there is knows it.
-const COMMAND: &str = "exec /bin/sh";
 /// Printed first on both streams. What comes before is the login shell's start-up files.
 const MARK: &[u8] = b"\x02runner\x03";
 const PRINT_MARK: &str = "printf '\\002runner\\003'; printf '\\002runner\\003' >&2\n";
 /// The most that is kept of what comes before the mark.
 const NOISE_LIMIT: usize = 64 << 10;
 
-/// Why a script did not run to its end.
+/// Why a shell did not start.
 pub(super) enum Failure {
     /// The machine opens no further channel on this connection.
     Refused,
-    /// The connection was lost before the script was sent.
+    /// The connection was lost before anything was sent.
     NotStarted,
     /// Anything else.
     Broken(TransportError),
 }
 
-/// Where the outcome goes. Whoever waits gets one in any case.
-pub(super) struct Reply {
-    sender: Option<oneshot::Sender<Result<Output, Failure>>>,
-    lost: TransportError,
-    started: bool,
-}
+/// Tells whether a shell has started. Whoever waits hears of it in any case.
+pub(super) struct Opening(Option<oneshot::Sender<Result<(), Failure>>>);
 
-impl Reply {
-    /// A reply and where it arrives.
-    pub(super) fn new(plan: &Plan) -> (Reply, oneshot::Receiver<Result<Output, Failure>>) {
+impl Opening {
+    /// It, and where its outcome arrives.
+    pub(super) fn new() -> (Opening, oneshot::Receiver<Result<(), Failure>>) {
         let (sender, receiver) = oneshot::channel();
-        let lost = plan.lost("the connection was given up", None);
-        (Reply { sender: Some(sender), lost, started: false }, receiver)
+        (Opening(Some(sender)), receiver)
     }
 
-    pub(super) fn send(&mut self, outcome: Result<Output, Failure>) {
-        if let Some(sender) = self.sender.take() {
+    pub(super) fn tell(&mut self, outcome: Result<(), Failure>) {
+        if let Some(sender) = self.0.take() {
             // Nobody may wait any more: the future was dropped.
             let _ = sender.send(outcome);
         }
     }
 }
 
-impl Drop for Reply {
+impl Drop for Opening {
     fn drop(&mut self) {
-        let failure = if self.started { Failure::Broken(self.lost.clone()) } else { Failure::NotStarted };
-        self.send(Err(failure));
+        self.tell(Err(Failure::NotStarted));
     }
 }
 
-/// A script that runs or is about to.
+/// A shell that runs or is about to.
 pub(super) struct Shell {
-    /// To tell it from others when its input is to be closed.
+    /// To tell it from others when there is input for it.
     pub id: u64,
+    pub opening: Opening,
+    command: String,
     input: Vec<u8>,
     written: usize,
     requested: bool,
+    is_ending: bool,
     input_ended: bool,
     deadline: Option<Instant>,
-    stdout: Capture,
-    stderr: Capture,
-    pub reply: Reply,
+    stdout: Begin,
+    stderr: Begin,
+    output: UnboundedSender<Chunk>,
 }
 
 impl Shell {
-    pub(super) fn new(id: u64, script: &str, reply: Reply) -> Shell {
+    pub(super) fn new(id: u64, program: Program, opening: Opening, output: UnboundedSender<Chunk>) -> Shell {
         Shell {
             id,
-            // The shell would read on after the script: `exit` ends it, with the script's own status.
-            input: format!("{PRINT_MARK}{script}\nexit\n").into_bytes(),
+            opening,
+            // `exec`, so that no login shell stays in between; every login shell there is knows it.
+            command: format!("exec {}", shell_words::join(program.words())),
+            input: PRINT_MARK.into(),
             written: 0,
             requested: false,
+            is_ending: false,
             input_ended: false,
             deadline: None,
-            stdout: Capture::default(),
-            stderr: Capture::default(),
-            reply,
+            stdout: Begin::default(),
+            stderr: Begin::default(),
+            output,
         }
     }
 
-    /// From now on the input is closed as soon as the script is sent, and patience is limited.
-    pub(super) fn end_input(&mut self) {
-        self.deadline.get_or_insert_with(|| Instant::now() + PATIENCE);
+    /// More input, or its end.
+    pub(super) fn take_input(&mut self, bytes: Option<Vec<u8>>) {
+        match bytes {
+            Some(bytes) => {
+                self.input.drain(..self.written);
+                self.written = 0;
+                self.input.extend_from_slice(&bytes);
+            }
+            None => self.is_ending = true,
+        }
     }
 
     /// When [`Shell::step`] must be called even if nothing arrives.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.deadline
+    }
+
+    /// Tells that the way to it is lost.
+    pub(super) fn lose(&mut self, error: &TransportError) {
+        let _ = self.output.send(Chunk::Ended(Err(error.clone())));
     }
 
     /// Does what is possible now. `Err` means that the whole connection is broken.
@@ -111,38 +120,44 @@ impl Shell {
         plan: &Plan,
     ) -> Result<Progress, String> {
         if !self.requested {
-            self.reply.started = true;
-            match ready(channel.exec(COMMAND)) {
+            match ready(channel.exec(&self.command)) {
                 Ok(Some(())) => self.requested = true,
-                Ok(None) => return Ok(self.overdue(plan).unwrap_or(Progress::Idle)),
+                Ok(None) => return Ok(Progress::Idle),
                 Err(error) if error.code() == ssh2::ErrorCode::Session(-22) => {
                     let message = "the machine does not run commands for this login";
-                    self.reply.send(Err(Failure::Broken(plan.fail(message, None))));
+                    self.opening.tell(Err(Failure::Broken(plan.fail(message, None))));
                     return Ok(Progress::Done);
                 }
                 Err(error) => return Err(error.message().to_owned()),
             }
+            self.opening.tell(Ok(()));
         }
         let mut progress = self.write(channel, congested)?;
         let mut stderr = channel.stderr();
-        for (stream, capture) in
-            [(channel as &mut dyn Read, &mut self.stdout), (&mut stderr, &mut self.stderr)]
-        {
+        let streams: [(&mut dyn Read, &mut Begin, fn(Vec<u8>) -> Chunk); 2] = [
+            (channel as &mut dyn Read, &mut self.stdout, Chunk::Stdout),
+            (&mut stderr, &mut self.stderr, Chunk::Stderr),
+        ];
+        for (stream, begin, chunk) in streams {
             if let Some(count) =
                 moved(stream.read(buffer)).map_err(|error| error.to_string())?.filter(|count| *count > 0)
             {
-                capture.push(&buffer[..count]);
+                if let Some(bytes) = begin.pass(&buffer[..count]) {
+                    let _ = self.output.send(chunk(bytes));
+                }
                 self.deadline = self.deadline.map(|_| Instant::now() + PATIENCE);
                 progress = Progress::Moved;
             }
         }
         if channel.eof() && ready(channel.wait_close()).map_err(|error| error.message().to_owned())?.is_some()
         {
-            let outcome = self.outcome(channel, plan);
-            self.reply.send(outcome);
+            let ended = self.exit(channel, plan);
+            let _ = self.output.send(Chunk::Ended(ended));
             return Ok(Progress::Done);
         }
-        Ok(self.overdue(plan).unwrap_or(progress))
+        let is_late = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
+        // Whoever still listens is told by its own patience.
+        Ok(if is_late && self.output.is_closed() { Progress::Done } else { progress })
     }
 
     fn write(&mut self, channel: &mut ssh2::Channel, congested: bool) -> Result<Progress, String> {
@@ -155,75 +170,58 @@ impl Shell {
             self.written += written.unwrap_or(0);
             return Ok(if written.is_some() { Progress::Moved } else { Progress::Idle });
         }
-        if self.deadline.is_some() && !self.input_ended {
+        if self.is_ending && !self.input_ended {
             self.input_ended =
                 ready(channel.send_eof()).map_err(|error| error.message().to_owned())?.is_some();
+            self.deadline.get_or_insert_with(|| Instant::now() + PATIENCE);
             return Ok(Progress::Moved);
         }
         Ok(Progress::Idle)
     }
 
-    /// Gives up when the shell did not end in time.
-    fn overdue(&mut self, plan: &Plan) -> Option<Progress> {
-        let late = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
-        late.then(|| {
-            let message = format!(
-                "the script was stopped and did not end, silent for {} s; its processes may still run",
-                PATIENCE.as_secs()
-            );
-            let hint = "log in and look with `ps`".to_owned();
-            self.reply.send(Err(Failure::Broken(plan.fail(message, Some(hint)))));
-            Progress::Done
-        })
-    }
-
-    fn outcome(&mut self, channel: &ssh2::Channel, plan: &Plan) -> Result<Output, Failure> {
-        let broken = |error: ssh2::Error| Failure::Broken(plan.fail(error.message(), None));
+    fn exit(&mut self, channel: &mut ssh2::Channel, plan: &Plan) -> Result<Exit, TransportError> {
+        let broken = |error: ssh2::Error| plan.lost(error.message(), None);
         // After a signal the status is 0, so the signal has to be asked for first.
         let exit = match channel.exit_signal().map_err(broken)?.exit_signal {
             Some(signal) => Exit::Signal(signal),
             None => Exit::Code(channel.exit_status().map_err(broken)?),
         };
-        if !self.stdout.begun {
-            let said = [&self.stdout.bytes, &self.stderr.bytes]
-                .map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
-            let said = said.iter().filter(|text| !text.is_empty()).cloned().collect::<Vec<_>>().join("; ");
-            let said =
-                if said.is_empty() { "and said nothing".to_owned() } else { format!("and said: {said}") };
-            let hint = format!("`{}` must be allowed to run `/bin/sh` over SSH", plan.user);
-            let message = format!("the login shell of `{}` did not start `/bin/sh` {said}", plan.user);
-            return Err(Failure::Broken(plan.fail(message, Some(hint))));
+        if self.stdout.is_over {
+            return Ok(exit);
         }
-        Ok(Output { stdout: self.stdout.take(), stderr: self.stderr.take(), exit })
+        let said = [&self.stdout.noise, &self.stderr.noise]
+            .map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
+        let said = said.iter().filter(|text| !text.is_empty()).cloned().collect::<Vec<_>>().join("; ");
+        let said = if said.is_empty() { "and said nothing".to_owned() } else { format!("and said: {said}") };
+        let hint = format!("`{}` must be allowed to run `/bin/sh` over SSH", plan.user);
+        let message = format!("the login shell of `{}` did not start `/bin/sh` {said}", plan.user);
+        Err(plan.fail(message, Some(hint)))
     }
 }
 
-/// What is kept of one stream.
+/// The beginning of one stream, up to the mark.
 #[derive(Default)]
-struct Capture {
-    bytes: Vec<u8>,
-    /// True once the mark was seen; before that, `bytes` is noise.
-    begun: bool,
+struct Begin {
+    noise: Vec<u8>,
+    is_over: bool,
 }
 
-impl Capture {
-    fn push(&mut self, data: &[u8]) {
-        if self.begun {
-            let room = CAPTURE_LIMIT.saturating_sub(self.bytes.len());
-            self.bytes.extend_from_slice(&data[..data.len().min(room)]);
-            return;
+impl Begin {
+    /// What of `data` comes after the mark.
+    fn pass(&mut self, data: &[u8]) -> Option<Vec<u8>> {
+        if self.is_over {
+            return Some(data.to_vec());
         }
-        self.bytes.extend_from_slice(data);
-        if let Some(start) = self.bytes.windows(MARK.len()).position(|window| window == MARK) {
-            self.bytes.drain(..start + MARK.len());
-            self.begun = true;
-        } else if self.bytes.len() > 2 * NOISE_LIMIT {
-            self.bytes.drain(..self.bytes.len() - NOISE_LIMIT);
+        self.noise.extend_from_slice(data);
+        if let Some(start) = self.noise.windows(MARK.len()).position(|window| window == MARK) {
+            self.is_over = true;
+            let rest = self.noise.split_off(start + MARK.len());
+            return (!rest.is_empty()).then_some(rest);
         }
-    }
-
-    fn take(&mut self) -> Vec<u8> {
-        if self.begun { std::mem::take(&mut self.bytes) } else { Vec::new() }
+        if self.noise.len() > 2 * NOISE_LIMIT {
+            self.noise.drain(..self.noise.len() - NOISE_LIMIT);
+        }
+        None
     }
 }
 
@@ -233,24 +231,13 @@ mod tests {
 
     #[test]
     fn what_comes_before_the_mark_is_left_out() {
-        let mut capture = Capture::default();
-        for piece in ["noise\x02run", "ner\x03out", "put"] {
-            capture.push(piece.as_bytes());
-        }
-        assert_eq!(capture.take(), b"output");
+        let mut begin = Begin::default();
+        let passed: Vec<_> =
+            ["noise\x02run", "ner\x03out", "put"].map(|piece| begin.pass(piece.as_bytes())).into();
+        assert_eq!(passed, [None, Some(b"out".to_vec()), Some(b"put".to_vec())]);
 
-        let mut capture = Capture::default();
-        capture.push(&[b'x'; 3 * NOISE_LIMIT]);
-        assert!(capture.bytes.len() <= 2 * NOISE_LIMIT && !capture.begun);
-        assert_eq!(capture.take(), b"");
-    }
-
-    #[test]
-    fn keeps_no_more_than_the_limit() {
-        let mut capture = Capture { bytes: vec![0; CAPTURE_LIMIT - 2], begun: true };
-        capture.push(b"abcdef");
-        capture.push(b"ghi");
-        assert_eq!(capture.bytes.len(), CAPTURE_LIMIT);
-        assert!(capture.bytes.ends_with(b"ab"));
+        let mut begin = Begin::default();
+        assert_eq!(begin.pass(&[b'x'; 3 * NOISE_LIMIT]), None);
+        assert!(begin.noise.len() <= 2 * NOISE_LIMIT && !begin.is_over);
     }
 }

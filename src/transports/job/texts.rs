@@ -1,0 +1,273 @@
+//! The texts that kept shells are given: what they all know, a job, its guard, and the look after a job
+//! whose connection was lost. POSIX shell throughout; bash, where it is there, saves two processes a job.
+
+use std::time::Duration;
+
+use super::{Command, Job, OUTPUT_LIMIT, quote};
+
+/// Where folders for outputs may be made; the first that can be written is taken.
+const FILES: &str = r#"for b in /dev/shm "${XDG_RUNTIME_DIR:-/dev/shm}" /tmp /var/tmp"#;
+/// What the names of these folders begin with.
+pub const FOLDER: &str = "runner-jobs-";
+
+/// What every kept shell knows. In bash, `set -m` gives each command a group of its own, and there is a
+/// clock that needs no process. PIPE is caught, not ignored, since jobs
+/// would inherit that. In the foreground bash would end with a job that INT has ended; in the background the
+/// others would have it ignore INT.
+///
+/// `run` executes its arguments as job `$f`: nothing but the command is started between the clocks. When no
+/// process was made after it, no daemon can have been left. `emit` prints what has become of it.
+pub fn prologue() -> String {
+    let sweep = sweep("RUNNER_JOB", "\"$id\"");
+    format!(
+        r#"LC_ALL=C
+PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+trap : PIPE
+s=; [ "$(id -u)" = 0 ] || s='sudo -n'
+if [ -n "$EPOCHREALTIME" ]; then
+set -m; launch=; now() {{ now=$EPOCHREALTIME; }}
+go() {{ child "$@" </dev/null >"$f.out" 2>"$f.err" & wait "$!"; }}
+else
+launch=$(command -v setsid); now() {{ now=$(date +%s.%N); }}
+go() {{ ( child "$@" ) </dev/null >"$f.out" 2>"$f.err"; }}
+fi
+fail() {{ printf 'failed %s\n' "$1"; }}
+group() {{ kill -s "$1" -- "-$j" 2>/dev/null || kill -s "$1" "-$j" 2>/dev/null; }}
+root_group() {{ $s sh -c 'kill -s "$1" -- "-$2" 2>/dev/null || kill -s "$1" "-$2" 2>/dev/null' sh "$1" "$j"; }}
+sweep() {{ {sweep}; }}
+probe() {{ for x in $probes; do read -r l <"$x" && p="$p$1 $x $l
+"; done 2>/dev/null; }}
+claim() {{ set -C; echo >"$f.claim"; c=$?; set +C; return $c; }}
+child() {{ read -r j _ </proc/self/stat; echo "$j" >"$f.pid" || exit 1; cd "$dir" || exit 1; start "$@"; }}
+run() {{
+claim 2>/dev/null || {{ fail 'its turn is over'; return; }}
+[ -n "$launch$EPOCHREALTIME" ] || {{ fail 'setsid is missing: install util-linux'; return; }}
+[ -d "$dir" ] && [ -x "$dir" ] || {{ fail 'the working directory is gone'; return; }}
+p=; u1=; u2=; n=
+probe b
+read -r u1 _ </proc/uptime
+u=${{u1%.*}}
+echo "$((u + limit))" >"$f.limit"
+now; t1=$now
+go "$@"
+rc=$?
+now; t2=$now
+read -r _ _ _ _ n </proc/loadavg
+read -r u2 _ </proc/uptime
+probe a
+[ -s "$f.pid" ] && read -r j <"$f.pid" || {{ read -r l <"$f.err"; fail "${{l:-its output can not be written}}"; return; }}
+if [ -e "$f.stopped" ]; then until [ -e "$f.killed" ]; do sleep 0.05; done; fi
+$kill KILL
+if $daemons && [ "$n" != "$j" ]; then sweep; fi
+printf '%s\n%s' "$rc $t1 $t2 ${{u1:--}} ${{u2:--}}" "$p" 2>/dev/null >"$f.end"
+echo room 2>/dev/null >"$f.room" || {{ fail 'the file system of the output is full: what was printed is not whole'; return; }}
+emit
+}}
+emit() {{
+while IFS= read -r l; do printf '%s\n' "$l"; done <"$f.end"
+o=0; e=0
+if [ -s "$f.out" ] || [ -s "$f.err" ]; then set -- $(wc -c "$f.out" "$f.err"); o=$1; e=$3; fi
+printf 'sizes %s %s\n' "$o" "$e"
+[ "$o" = 0 ] || head -c "$((o < {OUTPUT_LIMIT} ? o : {OUTPUT_LIMIT}))" "$f.out"
+[ "$e" = 0 ] || head -c "$((e < {OUTPUT_LIMIT} ? e : {OUTPUT_LIMIT}))" "$f.err"
+}}
+"#
+    )
+}
+
+/// `script` with its end marked on both streams, so that the exit code comes with it.
+pub fn marked(script: &str, mark: &str) -> String {
+    format!("{{\n{script}\n}} </dev/null; printf '\\n{mark} %s\\n' \"$?\"; printf '\\n{mark}\\n' >&2\n")
+}
+
+/// Runs `job`; `limit` is the longest time it may take when nobody watches over it.
+pub fn job(job: &Job, base: &str, limit: Duration) -> String {
+    let Job { command, directory, sudo, ends_daemons, id, warms_up, probes, .. } = job;
+    let variables = variables(job);
+    // Set aside before the variables: one of them may be called `launch`.
+    let start = match sudo {
+        true => format!("set -- $launch $s env {variables} \"$@\"; exec \"$@\""),
+        false => format!("set -- $launch \"$@\"; export {variables}; exec \"$@\""),
+    };
+    let kill = if *sudo { "root_group" } else { "group" };
+    let warm_up = match warms_up {
+        true => format!("{} >/dev/null 2>&1\n", quote_all(&command.warm_up())),
+        false => String::new(),
+    };
+    format!(
+        "{warm_up}id={id}; f={base}/{id}; dir={}; limit={}; daemons={ends_daemons}; kill={kill}; probes={}\n\
+         start() {{ {start}; }}\nrun {}",
+        quote(directory),
+        limit.as_secs().max(1),
+        quote(&probes.join(" ")),
+        quote_all(command),
+    )
+}
+
+/// Removes what job `id` has left, once it is known here.
+pub fn forget(id: &str, base: &str) -> String {
+    format!("rm -f {base}/{id}.*\n")
+}
+
+/// Waits for job `id`, whose connection was lost, and prints what `run` would have printed; or else in one
+/// word that it never began, or that nothing is left of it.
+pub fn look(id: &str, base: &str) -> String {
+    format!(
+        r#"f={base}/{id}
+if [ ! -d {base} ]; then echo gone
+elif claim 2>/dev/null; then echo unclaimed
+else
+i=0
+until [ -e "$f.end" ] || [ $i -ge 3 ]; do
+j=; [ -s "$f.pid" ] && read -r j <"$f.pid"
+if [ -n "$j" ] && [ -d "/proc/$j" ]; then i=0; else i=$((i + 1)); fi
+sleep 1
+done
+if [ -e "$f.end" ]; then emit; else echo gone; fi
+fi"#
+    )
+}
+
+/// Ends `job` as it says, in the background.
+pub fn stop(job: &Job, base: &str) -> String {
+    let Job { id, stop, sudo, .. } = job;
+    let (signal, tenths) = (quote(&stop.signal), stop.grace.as_millis().div_ceil(100));
+    let (kill, single, root) = match sudo {
+        true => ("root_group", "$s kill", "$s"),
+        false => ("group", "kill", ""),
+    };
+    let sweep = quote(&sweep("RUNNER_JOB", id));
+    format!(
+        r#"( f={base}/{id}
+echo >"$f.stopped"
+until [ -s "$f.pid" ]; do [ -d {base} ] && [ ! -e "$f.end" ] || exit 0; sleep 0.1; done
+[ -e "$f.end" ] && exit 0
+read -r j <"$f.pid"
+{kill} {signal} || {single} -s {signal} "$j"
+i=0
+while grep -qsE "\) [^ZX] [0-9]+ $j " /proc/[0-9]*/stat && [ $i -lt {tenths} ]; do sleep 0.1; i=$((i+1)); done
+{kill} KILL
+{root} sh -c {sweep}
+echo >"$f.killed" ) </dev/null >/dev/null 2>&1 &
+"#
+    )
+}
+
+/// Makes this shell the guard of a new folder, or of `old`, and prints the folder. When its input ends
+/// unannounced, somebody else may become the guard; if nobody has within `lease`, or a job has had its time,
+/// its jobs are ended, and the folder goes.
+pub fn guard(old: Option<&str>, name: &str, lease: Duration) -> String {
+    let make = match old {
+        Some(base) => format!("base={base}; mkdir -p -m 700 {base}"),
+        None => format!(
+            "base=; {FILES}; do mkdir -m 700 \"$b/{FOLDER}{name}\" 2>/dev/null && base=\"$b/{FOLDER}{name}\" && break; done"
+        ),
+    };
+    let lease = lease.as_secs();
+    format!(
+        r#"{make}
+watch() {{
+read -r up _ </proc/uptime; over=$((${{up%.*}} + {lease}))
+while sleep 1; do
+read -r g 2>/dev/null <"$base/guard" && [ "$g" = "$$" ] || exit 0
+read -r up _ </proc/uptime; up=${{up%.*}}
+left=
+for f in "$base"/*.pid; do
+[ -s "$f" ] || continue
+f=${{f%.pid}}; id=${{f##*/}}; read -r j <"$f.pid"
+[ ! -e "$f.end" ] && [ -d "/proc/$j" ] || continue
+read -r limit <"$f.limit"
+if [ "$up" -lt "$over" ] && [ "$up" -lt "$limit" ]; then left=1; continue; fi
+echo >"$f.stopped"; group TERM; sleep 1; group KILL; root_group KILL; sweep; echo >"$f.killed"
+done
+[ -z "$left" ] && [ "$up" -ge "$over" ] && break
+done
+rm -rf "$base"
+}}
+[ -n "$base" ] && echo "$$" >"$base/guard" && trap watch EXIT && echo "$base" ||
+{{ echo 'no directory for output can be made in /dev/shm, /tmp or /var/tmp' >&2; false; }}"#
+    )
+}
+
+/// The end of a guard that is no longer needed.
+pub fn farewell(base: &str) -> String {
+    format!("trap - EXIT; rm -rf {base}; exit\n")
+}
+
+/// A script that prints what the running job `id` has printed so far, both streams.
+pub fn printed_so_far(id: &str) -> String {
+    format!(
+        "{FILES}; do cat \"$b\"/{FOLDER}*/{id}.out \"$b\"/{FOLDER}*/{id}.err 2>/dev/null && break; done; :"
+    )
+}
+
+/// A script that ends every process of `place` that is left, whatever group it went to; `as_root` also
+/// those of root. The user's own come first: root in a container may not look into them.
+pub fn sweep_place(place: &str, as_root: bool) -> String {
+    let sweep = sweep("RUNNER_PLACE", place);
+    let by_root = format!("[ \"$(id -u)\" = 0 ] || sudo -n sh -c {}; :", quote(&sweep));
+    if as_root { format!("{sweep}\n{by_root}") } else { sweep }
+}
+
+fn sweep(variable: &str, marker: &str) -> String {
+    format!(
+        r#"for m in $(grep -lsF '{variable}=:'{marker}: /proc/[0-9]*/environ); do
+m=${{m#/proc/}}; kill -s KILL "${{m%/environ}}" 2>/dev/null
+done; :"#
+    )
+}
+
+/// Ours after those of the job: the marks are not the job's to change.
+pub fn variables(job: &Job) -> String {
+    let environment = environment(job);
+    environment.iter().map(|(name, value)| format!("{name}={}", quote(value))).collect::<Vec<_>>().join(" ")
+}
+
+/// The variables of a job; a later one wins.
+pub fn environment(job: &Job) -> Vec<(&str, String)> {
+    let Job { env, id, place, .. } = job;
+    let own = env.iter().map(|(name, value)| (name.as_str(), value.clone()));
+    let marks = [("RUNNER_JOB", format!(":{id}:")), ("RUNNER_PLACE", format!(":{place}:"))];
+    std::iter::once(("LC_ALL", "C".to_owned())).chain(own).chain(marks).collect()
+}
+
+fn quote_all(command: &Command) -> String {
+    command.arguments().into_iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Stop;
+    use super::*;
+
+    #[test]
+    fn as_root_the_shells_own_kill_is_used() {
+        let mut job = Job {
+            command: Command::line("true"),
+            env: vec![("A".into(), "it's\n$B".into())],
+            directory: "/".into(),
+            sudo: true,
+            ends_daemons: false,
+            stop: Stop::default(),
+            id: "runner-1-2".into(),
+            place: "runner-1".into(),
+            warms_up: false,
+            probes: Vec::new(),
+        };
+        // procps takes `kill -s KILL -1234` for every process of the machine: never a group by `sudo kill`.
+        let text = super::job(&job, "/dev/shm/x", Duration::from_secs(1)) + &stop(&job, "/dev/shm/x");
+        assert!(!text.contains("sudo -n kill") && text.contains("kill=root_group"), "{text}");
+        assert!(prologue().contains("$s sh -c 'kill -s \"$1\" -- \"-$2\""));
+        job.sudo = false;
+        assert!(!super::job(&job, "/dev/shm/x", Duration::from_secs(1)).contains("$s env"));
+        assert_eq!(
+            variables(&job),
+            "LC_ALL='C' A='it'\\''s\n$B' RUNNER_JOB=':runner-1-2:' RUNNER_PLACE=':runner-1:'"
+        );
+    }
+
+    #[test]
+    fn quoting() {
+        assert_eq!(quote("it's"), r"'it'\''s'");
+    }
+}
