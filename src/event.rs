@@ -1,6 +1,8 @@
 //! The only thing execution says: one [`Event`] after the other, consumed by the record writer and the
 //! user interface alike. It prints nothing and stores nothing.
 
+mod noise;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -8,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::metrics::Measurement;
 use crate::plan::Trial;
+
+pub use noise::{Noise, Suspicion, Wait};
 
 /// Something that happened in a run.
 #[derive(Debug, Clone)]
@@ -24,12 +28,24 @@ pub enum Event {
         /// What was found; it comes on top of what was known before.
         facts: Facts,
     },
-    /// A host can't be used; all its trials will fail with this reason.
+    /// A host can't be connected at the start; it is set aside, and tried again.
     HostFailed {
         /// The host's name.
         host: String,
         /// Why, with what to do about it.
         reason: String,
+    },
+    /// A host does not answer any more: its trials wait, and it is tried again now and then.
+    HostSetAside {
+        /// The host's name.
+        host: String,
+        /// Why.
+        reason: String,
+    },
+    /// A host that was set aside answers again: its trials go on.
+    HostBack {
+        /// The host's name.
+        host: String,
     },
     /// A host is busy with something that is not a trial: building an image, setting up a cell.
     Preparing {
@@ -37,6 +53,11 @@ pub enum Event {
         host: String,
         /// What it does, as a person reads it.
         what: String,
+    },
+    /// The run ends before its last trial, and not because somebody interrupted it: nothing new starts.
+    RunStopped {
+        /// By what, as a person reads it after "stopped by": `its deadline of 8h`.
+        by: String,
     },
     /// A trial begins; its hosts (its own, and those of its services) are busy until it finishes.
     TrialStarted {
@@ -136,7 +157,7 @@ pub enum Stage {
     Prepare,
     /// The workload itself.
     Run,
-    /// The trial's `conclude` steps.
+    /// The trial's `conclude` steps, when the run was stopped in them.
     Conclude,
     /// Bringing back the files of `fetch`.
     Fetch,
@@ -146,7 +167,52 @@ pub enum Stage {
     Expect,
 }
 
-/// What became of one trial.
+/// How one part of a trial went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Nothing of it failed.
+    Ok,
+    /// Something of it failed.
+    Failed,
+    /// It did not come to it, or it was stopped in the middle.
+    #[default]
+    #[serde(rename = "not reached")]
+    NotReached,
+}
+
+/// How each part of a trial went, apart from the others: a failed clean-up never voids a good measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Verdicts {
+    /// The place of the cell, its `setup`, and the trial's `prepare`.
+    pub setup: Verdict,
+    /// Starting the services, and their staying alive.
+    pub services: Verdict,
+    /// The measured command and its exit code.
+    pub measurement: Verdict,
+    /// Bringing files back, and reading the metrics.
+    pub metrics: Verdict,
+    /// The rules of `expect`.
+    pub expectations: Verdict,
+    /// `conclude`, and after the last trial of a cell its `cleanup` and the removal of what was made.
+    pub cleanup: Verdict,
+}
+
+impl Verdicts {
+    /// Sets the verdict on the part that `stage` belongs to.
+    pub fn set(&mut self, stage: Stage, verdict: Verdict) {
+        *match stage {
+            Stage::Host | Stage::Setup | Stage::Prepare => &mut self.setup,
+            Stage::Service => &mut self.services,
+            Stage::Run => &mut self.measurement,
+            Stage::Conclude => &mut self.cleanup,
+            Stage::Fetch | Stage::Metrics => &mut self.metrics,
+            Stage::Expect => &mut self.expectations,
+        } = verdict;
+    }
+}
+
+/// What became of one attempt at a trial.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// Which trial.
@@ -159,6 +225,10 @@ pub struct Outcome {
     pub stage: Option<Stage>,
     /// Why it failed, with the last lines of output where they help.
     pub reason: Option<String>,
+    /// Whether another attempt follows: this one failed for a cause that may pass.
+    pub is_repeated: bool,
+    /// How each of its parts went.
+    pub verdicts: Verdicts,
     /// When the trial began, by the clock of the machine that runs `runner`, RFC 3339 in UTC.
     pub started: String,
     /// Wall time of the whole trial in seconds, services and preparation included.
@@ -169,6 +239,12 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// Page cache before and after each `drop_caches`, in order.
     pub caches: Vec<CacheDrop>,
+    /// What was waited for by each `wait_idle` and `cool_down`, in order.
+    pub waits: Vec<Wait>,
+    /// What its host was like around the measured command; none where it was not reached or tells nothing.
+    pub noise: Option<Noise>,
+    /// The same of the other hosts of its services, around each service, by name.
+    pub noise_of_services: BTreeMap<String, Noise>,
     /// What became of each rule of `expect`, in order.
     pub expectations: Vec<Expectation>,
     /// Everything that was printed or fetched: `stdout`, `stderr`, `services/NAME/stdout`, `files/PATH`, …

@@ -39,7 +39,7 @@ pub struct Snapshot {
     pub finished: usize,
     /// Those of them that are not ok.
     pub failed: usize,
-    /// Attempts that were not the first.
+    /// Attempts that failed and were, or are to be, followed by another.
     pub retried: usize,
     /// Seconds left, as guessed from the trials so far; `None` when nothing is known yet.
     pub left_s: Option<f64>,
@@ -84,8 +84,10 @@ pub enum Doing {
     Concluding,
     /// Services or steps of a trial that runs on another host.
     Assisting,
-    /// Nothing any more: it can't be used.
-    Unusable,
+    /// Nothing, until its trial is tried again.
+    Retrying,
+    /// Nothing: it does not answer, and is tried again now and then.
+    Aside,
 }
 
 impl Doing {
@@ -100,7 +102,8 @@ impl Doing {
             Doing::Running => "running",
             Doing::Concluding => "concluding",
             Doing::Assisting => "assisting",
-            Doing::Unusable => "unusable",
+            Doing::Retrying => "retrying",
+            Doing::Aside => "set aside",
         }
     }
 }
@@ -122,6 +125,8 @@ pub struct Monitor {
     finished: usize,
     failed: usize,
     retried: usize,
+    /// Whether nothing new starts.
+    is_stopping: bool,
     remaining: Remaining,
     /// By the number of the cell.
     lengths: Vec<Length>,
@@ -145,6 +150,7 @@ impl Monitor {
             finished: 0,
             failed: 0,
             retried: 0,
+            is_stopping: false,
             remaining: Remaining::new(plan),
             lengths: vec![Length::Unknown; plan.cell_count()],
             left: None,
@@ -164,8 +170,11 @@ impl Monitor {
     /// Takes in what happened, and says whether now is a good moment to show it.
     pub fn follow(&mut self, event: &Event, now: Timestamp) -> Moment {
         match event {
-            Event::HostReady { host } => self.set(host, Doing::Waiting, "", now),
-            Event::HostFailed { host, reason } => self.set(host, Doing::Unusable, reason, now),
+            Event::HostReady { host } | Event::HostBack { host } => self.set(host, Doing::Waiting, "", now),
+            Event::HostFailed { host, reason } | Event::HostSetAside { host, reason } => {
+                self.set(host, Doing::Aside, reason, now);
+            }
+            Event::RunStopped { .. } => self.is_stopping = true,
             Event::Preparing { host, what } => {
                 // The words for what it does say so already, and its trial stands beside them.
                 let detail = if what.starts_with("setting up ") { "" } else { what };
@@ -231,6 +240,11 @@ impl Monitor {
         (self.finished, self.failed)
     }
 
+    /// Whether the run has ended itself before its last trial.
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping
+    }
+
     /// The trial that `host` is busy with.
     pub fn trial(&self, host: &str) -> Option<&Trial> {
         self.hosts.get(host)?.trial.as_ref()
@@ -243,7 +257,7 @@ impl Monitor {
 
     /// Seconds left, counted down since the last trial ended.
     pub fn left_s(&self, now: Timestamp) -> Option<f64> {
-        let (seconds, then) = self.left?;
+        let (seconds, then) = self.left.filter(|_| !self.is_stopping)?;
         Some((seconds - now.duration_since(then).as_secs_f64().max(0.0)).max(0.0))
     }
 
@@ -279,17 +293,30 @@ impl Monitor {
     }
 
     fn finished(&mut self, outcome: &Outcome, now: Timestamp) {
-        self.finished += 1;
-        self.failed += usize::from(outcome.status != Status::Ok);
-        self.retried += usize::from(outcome.attempt > 1);
-        self.remaining.finished(&outcome.trial, outcome.elapsed_s);
-        if let Some(length) = self.lengths.get_mut(outcome.trial.index) {
-            *length = if outcome.elapsed_s < LONG_S { Length::Short } else { Length::Long };
+        let doing = if outcome.is_repeated { Doing::Retrying } else { Doing::Concluding };
+        match outcome.is_repeated {
+            true => self.retried += 1,
+            false => self.count(outcome),
         }
         self.left = self.remaining.time().map(|time| (time.as_secs_f64(), now));
         let is_busy = |host: &Host| host.trial.as_ref() == Some(&outcome.trial);
         let hosts: Vec<String> =
             self.hosts.iter().filter(|(_, host)| is_busy(host)).map(|(name, _)| name.clone()).collect();
-        hosts.iter().for_each(|host| self.set(host, Doing::Concluding, "", now));
+        hosts.iter().for_each(|host| self.set(host, doing, "", now));
+    }
+
+    /// Counts a trial that is over.
+    fn count(&mut self, outcome: &Outcome) {
+        self.finished += 1;
+        self.failed += usize::from(outcome.status != Status::Ok);
+        if outcome.stage == Some(Stage::Host) {
+            // It tells nothing of the time that others take.
+            self.remaining.skip(outcome.trial.index);
+            return;
+        }
+        self.remaining.finished(&outcome.trial, outcome.elapsed_s);
+        if let Some(length) = self.lengths.get_mut(outcome.trial.index) {
+            *length = if outcome.elapsed_s < LONG_S { Length::Short } else { Length::Long };
+        }
     }
 }

@@ -3,8 +3,10 @@
 
 mod compare;
 mod descriptive;
+mod differences;
 mod forecast;
 mod interval;
+mod noise;
 #[cfg(test)]
 mod reference;
 mod standing;
@@ -12,7 +14,9 @@ mod summary;
 
 pub use compare::Ratio;
 pub use descriptive::Description;
+pub use differences::{Difference, Group, differences};
 pub use forecast::{Forecast, Load, forecast};
 pub use interval::Interval;
+pub use noise::{SuspiciousHost, suspicious_hosts};
 pub use standing::{Standing, standing};
 pub use summary::{ELAPSED, MetricKey, Summary, summarise};

@@ -13,7 +13,7 @@ pub struct Standing<'a> {
     pub failed: usize,
     /// Those that were stopped in the middle.
     pub interrupted: usize,
-    /// Attempts at trials that were not the first one.
+    /// Attempts that failed and were, or are to be, followed by another.
     pub retried: usize,
     /// The last failed attempts, the newest first; warm-up too.
     pub failures: Vec<&'a Record>,
@@ -28,7 +28,8 @@ impl Standing<'_> {
 
 /// How far `run` is, with at most `failures` of its failures.
 pub fn standing(run: &Run, failures: usize) -> Standing<'_> {
-    let last = || run.last_attempts().filter(|record| record.phase == Phase::Measure);
+    // Where another attempt was to follow, the trial is not over.
+    let last = || run.last_attempts().filter(|record| record.phase == Phase::Measure && !record.repeated);
     let count = |status| last().filter(|record| record.status == status).count();
     let mut failed: Vec<&Record> =
         run.records.iter().filter(|record| record.status == Status::Failed).collect();
@@ -40,7 +41,7 @@ pub fn standing(run: &Run, failures: usize) -> Standing<'_> {
         ok: count(Status::Ok),
         failed: count(Status::Failed),
         interrupted: count(Status::Interrupted),
-        retried: run.records.iter().filter(|record| record.attempt > 1).count(),
+        retried: run.records.iter().filter(|record| record.repeated).count(),
         failures: failed,
     }
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::compare::{Ratio, baseline_of, paired_ratio};
 use super::descriptive::{Description, describe};
 use super::interval::{Interval, mean_interval, median_interval};
+use super::noise::is_suspicious;
 use crate::metrics::Measurement;
 use crate::record::{Phase, PlannedCell, Record, Run, Status};
 use crate::units::{Better, Unit};
@@ -41,6 +42,8 @@ pub struct Summary<'a> {
     pub better: Option<Better>,
     /// How many trials are ok and have this metric: the size of the sample; `cell.repetitions` were planned.
     pub ok: usize,
+    /// How many of them are suspicious. They count like all others.
+    pub suspicious: usize,
     /// The sample; none where no trial is ok.
     pub sample: Option<Description>,
     /// 95 % t interval of the mean.
@@ -78,17 +81,22 @@ pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
         let values = sample(cell, &metric);
         let baseline = baseline_of(cell, cells, &run.manifest.baseline);
         let ratio = baseline.and_then(|baseline| paired_ratio(&values, &sample(baseline, &metric)));
+        let is_disturbed = |record: &&&Record| {
+            is_suspicious(record) && record.measurements.iter().any(|one| metric.is_of(one))
+        };
+        let suspicious = records_of(cell).filter(is_disturbed).count();
         let mut sorted: Vec<f64> = values.into_values().collect();
         sorted.sort_by(f64::total_cmp);
         Summary {
             cell,
-            metric,
             better,
             ok: sorted.len(),
+            suspicious,
             sample: describe(&sorted),
             mean_interval: mean_interval(&sorted),
             median_interval: median_interval(&sorted),
             ratio,
+            metric,
         }
     };
     let workloads: BTreeSet<_> = cells.iter().map(|cell| cell.workload.as_str()).collect();

@@ -95,7 +95,7 @@ fn add_environment(
 fn add_step(needs: &mut BTreeMap<String, Needs>, cell: &Cell, is_native: bool, step: &Step) {
     let (host, is_root) = match step {
         Step::DropCaches { optional } => (cell.host.as_str(), !optional),
-        Step::Sleep(_) | Step::Upload(_) => return,
+        Step::Sleep(_) | Step::WaitIdle(_) | Step::CoolDown(_) | Step::Upload(_) => return,
         Step::Run(RunStep { on, sudo, .. }) => match on.as_deref().map(|on| on.as_str()) {
             None | Some("environment") => (cell.host.as_str(), *sudo && is_native),
             Some("host") => (cell.host.as_str(), *sudo),

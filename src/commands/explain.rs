@@ -4,7 +4,7 @@ use super::experiment::{self, Experiment};
 use crate::cli::ExplainArguments;
 use crate::environments::DEFAULT_WORKDIR;
 use crate::error::{EXIT_OK, Error};
-use crate::execution::DEFAULT_TIMEOUT;
+use crate::execution::{DEFAULT_RETRIES, DEFAULT_TIMEOUT};
 use crate::plan::explain::{Defaults, explain};
 use crate::plan::{NoCell, find};
 use crate::spec::TimeSpan;
@@ -21,6 +21,7 @@ pub(super) fn show(arguments: &ExplainArguments) -> Result<u8, Error> {
     let defaults = Defaults {
         workdir: DEFAULT_WORKDIR.to_owned(),
         timeout: TimeSpan(DEFAULT_TIMEOUT),
+        retries: DEFAULT_RETRIES,
         metrics: metrics::names(&spec.workloads[plan.cell(index).workload.as_str()]),
     };
     ui::explain::show_explanation(&explain(&spec, &sources, &plan, index, &defaults))?;

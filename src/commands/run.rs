@@ -8,20 +8,16 @@ mod messages;
 mod recorder;
 mod signals;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use jiff::Timestamp;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
-use self::recorder::Recorder;
+use self::recorder::{Recorded, Recorder};
 use super::experiment::{self, Experiment};
 use super::{block_on, plan};
 use crate::cli::{PlanFormat, RunArguments};
 use crate::error::{EXIT_FAILED_TRIALS, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::execution::Run;
-use crate::hosts::Machine;
 use crate::record::RunWriter;
 use crate::ui::progress::Progress;
 use crate::{report, ui};
@@ -59,15 +55,13 @@ async fn execute(arguments: &RunArguments, experiment: Experiment) -> Result<u8,
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
     let mut run = Run::new(id, experiment, machines, stop.clone(), events);
     run.tells_commands = messages::wants_commands(&arguments.messages);
-    let (directory, failed) = recorder.record(run, early, receiver).await?;
-    let written = report::write(&directory)?;
+    let recorded = recorder.record(run, early, receiver).await?;
+    let written = report::write(&recorded.directory)?;
     ui::show_written(&written);
-    Ok(match (stop.is_cancelled(), failed) {
-        (true, _) => EXIT_INTERRUPTED,
-        (false, 0) => EXIT_OK,
-        (false, _) => EXIT_FAILED_TRIALS,
+    Ok(match recorded {
+        Recorded { is_stopped: true, .. } => EXIT_FAILED_TRIALS,
+        _ if stop.is_cancelled() => EXIT_INTERRUPTED,
+        Recorded { failed: 0, .. } => EXIT_OK,
+        _ => EXIT_FAILED_TRIALS,
     })
 }
-
-/// Connected machines by name, or why one is not connected.
-type Machines = BTreeMap<String, Result<Arc<Machine>, String>>;

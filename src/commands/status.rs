@@ -28,9 +28,10 @@ pub(super) fn status(arguments: &StatusArguments) -> Result<u8, Error> {
     let state = match (is_going_on, &run.manifest.ended) {
         (true, _) => State::GoingOn,
         // What is left when a run ends in order is not there.
-        (false, Some(_)) if doing.is_none() => match run.manifest.interrupted {
-            true => State::Interrupted,
-            false => State::Finished,
+        (false, Some(_)) if doing.is_none() => match (run.manifest.interrupted, &run.manifest.stopped) {
+            (true, _) => State::Interrupted,
+            (false, Some(_)) => State::Stopped,
+            (false, None) => State::Finished,
         },
         (false, _) => State::Killed,
     };

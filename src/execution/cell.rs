@@ -1,15 +1,53 @@
 //! What belongs to a cell rather than to one trial: its place, the places of its services, and what
 //! `setup` and `cleanup` do there.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use super::service::ServicePlace;
 use super::step::{Notes, Surroundings};
-use super::{Failure, Run, place, service, step};
+use super::{Cause, Failure, Run, place, service, step};
 use crate::environments::{Place, is_fresh_for_each_trial};
 use crate::event::{Event, Stage};
 use crate::plan::Cell;
 use crate::plan::substitute::Context;
 use crate::spec::{Text, Workload};
-use crate::transports::TransportError;
+use crate::transports::{TransportError, job};
+
+/// What of a cell's clean-up has failed since it was last asked: it is told at once, and goes into the
+/// record of the trial.
+#[derive(Default)]
+pub(super) struct Troubles(RefCell<Vec<String>>);
+
+impl Troubles {
+    pub(super) fn add(&self, run: &Run, host: &str, what: &str, reason: String) {
+        self.0.borrow_mut().push(format!("clean-up failed on {host}: {what}: {reason}"));
+        run.say(Event::CleanUpFailed { host: host.to_owned(), what: what.to_owned(), reason });
+    }
+
+    pub(super) fn tell(&self, run: &Run, host: &str, what: &str, result: Result<(), TransportError>) {
+        if let Err(error) = result {
+            self.add(run, host, what, error.message);
+        }
+    }
+
+    pub(super) fn take(&self) -> Vec<String> {
+        self.0.take()
+    }
+}
+
+/// What has to be looked at, or made anew, before the next trial of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Doubt {
+    /// Nothing.
+    None,
+    /// A service did not get ready: it gets a new place and a new port.
+    Services,
+    /// A connection was lost: its machine may have been started anew, and nothing be left there.
+    Lost,
+    /// Making it has failed half-way.
+    Whole,
+}
 
 /// What is kept of a cell between its trials.
 pub(super) struct CellState {
@@ -27,6 +65,8 @@ pub(super) struct CellState {
     pub services: Vec<ServicePlace>,
     /// Set once making it or its `setup` has failed; no trial of it is tried then.
     failure: Option<Failure>,
+    doubt: Doubt,
+    pub troubles: Rc<Troubles>,
 }
 
 impl CellState {
@@ -39,6 +79,8 @@ impl CellState {
             place: None,
             services: Vec::new(),
             failure: None,
+            doubt: Doubt::None,
+            troubles: Rc::default(),
         }
     }
 
@@ -47,13 +89,66 @@ impl CellState {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
+        self.reconsider(run, cell).await?;
         let made = self.make(run, cell, notes).await;
         if let Err(failure) = &made
             && !run.stop.is_cancelled()
         {
-            self.failure = Some(failure.clone());
+            match failure.cause.may_pass() {
+                true => self.doubt = Doubt::Whole,
+                false => self.failure = Some(failure.clone()),
+            }
         }
         made
+    }
+
+    /// What the failure of a trial means for the next one.
+    pub(super) fn after_failure(&mut self, failure: &Failure) {
+        let doubt = match failure.cause {
+            Cause::Connection => Doubt::Lost,
+            Cause::NotReady | Cause::Busy if failure.stage == Stage::Service => Doubt::Services,
+            _ => Doubt::None,
+        };
+        self.doubt = self.doubt.max(doubt);
+    }
+
+    /// Whether all its directories are still on their machines.
+    async fn is_there(&self) -> Result<bool, Failure> {
+        for place in self.place.iter().chain(self.services.iter().map(|service| &service.place)) {
+            let script = format!("cd {}", job::quote(&place.directory));
+            match job::query(&*place.transport, &script).await {
+                Ok(_) => {}
+                Err(error) if error.is_lost => return Err(Failure::of(Stage::Host, "", &error)),
+                Err(_) => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Removes what can't be used any more. When its machine does not answer it stays in doubt.
+    async fn reconsider(&mut self, run: &Run, cell: &Cell) -> Result<(), Failure> {
+        if self.doubt == Doubt::None {
+            return Ok(());
+        }
+        let is_there = self.is_there().await?;
+        let doubt = std::mem::replace(&mut self.doubt, Doubt::None);
+        if doubt == Doubt::Services || doubt == Doubt::Whole || !is_there {
+            for service in std::mem::take(&mut self.services) {
+                match is_there {
+                    true => service.leave(run, cell, self).await,
+                    false => service.discard(run, cell, self).await,
+                }
+            }
+        }
+        if (doubt == Doubt::Whole || !is_there)
+            && let Some(place) = self.place.take()
+        {
+            match is_there {
+                true => self.leave(run, cell, place).await,
+                false => self.discard(run, cell, place).await,
+            }
+        }
+        Ok(())
     }
 
     async fn make(&mut self, run: &Run, cell: &Cell, notes: &mut Notes) -> Result<(), Failure> {
@@ -106,7 +201,8 @@ impl CellState {
         death.or(told)
     }
 
-    /// Runs `cleanup` and removes what was made. A failure is told and never touches a measurement.
+    /// Runs `cleanup` and removes what was made. A failure is told, kept in its troubles, and never touches a
+    /// measurement.
     pub(super) async fn release(mut self, run: &Run, cell: &Cell) {
         if let Some(place) = self.place.take() {
             self.leave(run, cell, place).await;
@@ -120,7 +216,7 @@ impl CellState {
         let steps = &workload(run, cell).cleanup;
         place::clean_up(steps, &self.surroundings(run, &place), cell.name.as_str()).await;
         place::leave(run, cell, &cell.environment, &self.surroundings(run, &place)).await;
-        tell(run, &cell.host, cell.name.as_str(), place.leave().await);
+        self.troubles.tell(run, &cell.host, cell.name.as_str(), place.leave().await);
     }
 
     /// The same for a place whose container has died: only what was done outside of it is left to undo.
@@ -128,7 +224,7 @@ impl CellState {
         let steps = workload(run, cell).cleanup.outside();
         place::clean_up(&steps, &self.surroundings(run, &place), cell.name.as_str()).await;
         place::discard(run, cell, &cell.environment, &self.surroundings(run, &place)).await;
-        tell(run, &cell.host, cell.name.as_str(), place.discard(&run.shared).await);
+        self.troubles.tell(run, &cell.host, cell.name.as_str(), place.discard(&run.shared).await);
     }
 
     /// What steps that belong to no trial run in.
@@ -141,13 +237,8 @@ impl CellState {
             stage: Stage::Setup,
             limit: step::default_timeout(run),
             stop: &run.stop,
+            troubles: &self.troubles,
         }
-    }
-}
-
-pub(super) fn tell(run: &Run, host: &str, what: &str, result: Result<(), TransportError>) {
-    if let Err(error) = result {
-        run.say(Event::CleanUpFailed { host: host.to_owned(), what: what.to_owned(), reason: error.message });
     }
 }
 

@@ -1,19 +1,26 @@
 //! Runs a [`Plan`]: which trial when, what belongs to a cell, what happens in a trial. It says what happens
 //! by [`Event`]s alone; it prints nothing and writes no result. Read [`Run`], then `scheduler.rs`.
 
+mod aside;
+mod attempts;
 mod cell;
 mod expect;
 mod history;
+mod limits;
+mod machines;
+mod noise;
 mod place;
+mod queues;
 mod readiness;
 mod scheduler;
 mod service;
 mod step;
 mod telling;
 mod trial;
+mod wait;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -27,7 +34,11 @@ use crate::plan::Plan;
 use crate::spec::Spec;
 use crate::transports::TransportError;
 
+use machines::Machines;
+
 pub use history::{History, Past};
+pub use limits::DEFAULT_RETRIES;
+pub use machines::{Connected, Connector, connect};
 
 /// The longest time of a command when the file sets no timeout.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -52,24 +63,28 @@ pub struct Run {
     pub plan: Plan,
     /// What earlier sittings have done; empty in a new run.
     pub history: History,
-    /// Every host of the plan: connected, or why it is not.
-    pub machines: BTreeMap<String, Result<Arc<Machine>, String>>,
+    machines: Machines,
+    /// How a host is connected that was not there at the start; as the experiment says, if nothing else is.
+    pub connector: Option<Connector>,
     /// Cancelled to end the run early.
     pub stop: CancellationToken,
     /// Where events go.
     pub events: UnboundedSender<Event>,
     /// Whether each command is told with its output: a copy that nobody reads would be made for nothing.
     pub tells_commands: bool,
+    /// By what the run was stopped, where nobody interrupted it.
+    stopped: OnceLock<String>,
     shared: Shared,
     told: Mutex<BTreeSet<Vec<String>>>,
+    loads: noise::Loads,
 }
 
 impl Run {
-    /// A run that has not begun.
+    /// A run that has not begun. `machines` are every host of the plan: connected, or why it is not.
     pub fn new(
         id: String,
         experiment: (Spec, Sources, Plan),
-        machines: BTreeMap<String, Result<Arc<Machine>, String>>,
+        machines: Connected,
         stop: CancellationToken,
         events: UnboundedSender<Event>,
     ) -> Self {
@@ -80,21 +95,34 @@ impl Run {
             sources,
             plan,
             history: History::default(),
-            machines,
+            machines: Machines::new(machines),
+            connector: None,
             stop,
             events,
             tells_commands: false,
+            stopped: OnceLock::new(),
             shared: Shared::default(),
             told: Mutex::default(),
+            loads: noise::Loads::default(),
         }
     }
 
     /// Executes every trial, then removes everything that was made, also after `stop`.
     pub async fn execute(&self) {
-        scheduler::run(self).await;
-        let machines = self.machines.values().flatten();
-        futures_util::future::join_all(machines.map(|machine| machine.transport.shells().close())).await;
-        for machine in self.machines.values().flatten() {
+        let deadline = self.spec.deadline.as_ref().map(|time| time.value);
+        let mut running = std::pin::pin!(scheduler::run(self));
+        tokio::select! {
+            () = &mut running => {}
+            by = limits::over(deadline) => {
+                self.stop_by(by);
+                self.stop.cancel();
+                running.await;
+            }
+        }
+        let machines = self.machines.connected();
+        futures_util::future::join_all(machines.iter().map(|machine| machine.transport.shells().close()))
+            .await;
+        for machine in machines {
             if let Some(engine) = machine.engine_in_use()
                 && let Err(error) = engine.remove_all(&self.id).await
             {
@@ -104,6 +132,29 @@ impl Run {
                     reason: error.message,
                 });
             }
+        }
+    }
+
+    /// Lets nothing new start; the first reason is the one to tell.
+    fn stop_by(&self, by: String) {
+        if !self.stop.is_cancelled() && self.stopped.set(by.clone()).is_ok() {
+            self.say(Event::RunStopped { by });
+        }
+    }
+
+    /// Whether nothing new starts any more.
+    fn is_stopping(&self) -> bool {
+        self.stop.is_cancelled() || self.stopped.get().is_some()
+    }
+
+    /// The failure of what the end of the run has ended.
+    fn interrupted(&self, stage: Stage) -> Failure {
+        match self.stopped.get() {
+            Some(by) => {
+                let reason = format!("the run was stopped by {by}");
+                Failure { reason, ..Failure::interrupted(stage) }
+            }
+            None => Failure::interrupted(stage),
         }
     }
 
@@ -118,12 +169,8 @@ impl Run {
         self.told.lock().is_ok_and(|mut told| told.insert(news))
     }
 
-    fn machine(&self, host: &str) -> Result<&Arc<Machine>, Failure> {
-        match self.machines.get(host) {
-            Some(Ok(machine)) => Ok(machine),
-            Some(Err(reason)) => Err(Failure::new(Stage::Host, reason.clone())),
-            None => Err(Failure::new(Stage::Host, format!("host `{host}` is not connected"))),
-        }
+    fn machine(&self, host: &str) -> Result<Arc<Machine>, Failure> {
+        self.machines.machine(host)
     }
 }
 
@@ -160,7 +207,7 @@ impl Failure {
 
     /// `what` says what was tried; empty when the error says it.
     fn of(stage: Stage, what: &str, error: &TransportError) -> Self {
-        let cause = if error.is_lost { Cause::Connection } else { Cause::Other };
+        let cause = if error.is_lost { Cause::Connection } else { Cause::of_words(&error.message) };
         Failure::new(stage, format!("{what}{}", error.with_hint())).with(cause)
     }
 

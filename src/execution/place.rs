@@ -26,7 +26,7 @@ pub(super) fn settings(run: &Run, environment: &str, context: &Context) -> Resul
 /// Why there is none.
 pub(super) async fn enter(run: &Run, host: &str, settings: &Settings) -> Result<Place, Failure> {
     let machine = run.machine(host)?;
-    let entered = Place::enter(machine, settings, &run.id, &run.shared, &run.stop).await;
+    let entered = Place::enter(&machine, settings, &run.id, &run.shared, &run.stop).await;
     entered.map_err(|error| Failure::of(Stage::Host, "", &error))
 }
 
@@ -52,7 +52,7 @@ async fn undo(run: &Run, cell: &Cell, environment: &str, steps: &Steps, around: 
     let own = &around.place.machine.name;
     for machine in cell.step_hosts.iter().chain([own]).filter_map(|host| run.machine(host).ok()) {
         let swept = job::query(&*machine.transport, &job::sweep_place(&around.place.id, as_root)).await;
-        cell::tell(run, &machine.name, cell.name.as_str(), swept.map(drop));
+        around.troubles.tell(run, &machine.name, cell.name.as_str(), swept.map(drop));
     }
 }
 
@@ -61,11 +61,8 @@ pub(super) async fn clean_up(steps: &Steps, around: &Surroundings<'_>, whose: &s
     let never = CancellationToken::new();
     let around = Surroundings { stage: Stage::Conclude, limit: CLEAN_UP_TIMEOUT, stop: &never, ..*around };
     if let Err(failure) = step::run_all(steps, &around, &mut Notes::default()).await {
-        around.run.say(Event::CleanUpFailed {
-            host: around.place.machine.name.clone(),
-            what: format!("cleanup of {whose}"),
-            reason: failure.reason,
-        });
+        let host = &around.place.machine.name;
+        around.troubles.add(around.run, host, &format!("cleanup of {whose}"), failure.reason);
     }
 }
 
@@ -80,20 +77,31 @@ pub(super) async fn tell(run: &Run, cell: &Cell, environment: &str, place: &Plac
     let host = &place.machine.name;
     let tool = cell::workload(run, cell).metrics.tool.as_deref().map(|tool| tool.as_str());
     let is_other = declared.container.is_some() || declared.workdir.is_some();
-    if !is_other || !run.is_news(&[host, environment, tool.unwrap_or_default()]) {
+    let workdir = place.directory.rsplit_once('/').map_or("/", |(above, _)| above);
+    let is_other_tool = run.is_news(&[host, environment, "tool", tool.unwrap_or_default()]);
+    let is_first = run.is_news(&[host, environment]);
+    let is_other_workdir = run.is_news(&[host, environment, "workdir", workdir]);
+    if !is_other || !(is_other_tool || is_other_workdir) {
         return;
     }
     let mut facts = Facts::new();
     let mut add = |name: &str, value: String| facts.insert(format!("{environment}: {name}"), value);
-    if let Some(container) = &place.container {
+    if let Some(container) = place.container.as_ref().filter(|_| is_first) {
         add("engine", container.engine().version.clone());
         add("image", container.image.clone());
     }
-    let workdir = place.directory.rsplit_once('/').map_or("/", |(above, _)| above);
     // A place that can't be asked fails in its first command, with the reason.
     let found = hosts::place_facts(&*place.transport, workdir, tool.as_slice()).await.unwrap_or_default();
     for (name, value) in found {
-        add(&name, value);
+        let is_of_tool = Some(name.as_str()) == tool;
+        match (is_of_tool, is_first) {
+            (true, _) | (false, true) => drop(add(&name, value)),
+            // A work directory that depends on a parameter: the first has the plain names.
+            (false, false) if is_other_workdir && name == "file system" => {
+                drop(add(&format!("{name} of {workdir}"), value));
+            }
+            (false, false) => {}
+        }
     }
     run.say(Event::FactsFound { host: host.clone(), facts });
 }

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::step;
+use super::{Cause, Failure, step};
 use crate::environments::Place;
+use crate::event::Stage;
 use crate::plan::substitute::Context;
 use crate::spec::TimeSpan;
 use crate::spec::service::Ready;
+use crate::transports::TransportError;
 use crate::transports::job::{self, Job};
 
 const DEFAULT_WAIT: Duration = Duration::from_secs(10);
@@ -25,23 +27,30 @@ pub(super) async fn wait(
     ready: &Ready,
     context: &Context,
     env: &[(String, String)],
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let within = ready.within.as_ref().map_or(DEFAULT_WAIT, |time| time.value.0);
-    let sign = Sign::new(place, ready, context, env)?;
+    let sign = Sign::new(place, ready, context, env).map_err(failed)?;
     let look = async {
         while !sign.is_seen(place, job_id).await? {
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
-        Ok::<(), String>(())
+        Ok::<(), Failure>(())
     };
     match tokio::time::timeout(within, look).await {
         Ok(result) => result?,
-        Err(_) => return Err(format!("it was not ready within {}: {}", TimeSpan(within), sign.missing())),
+        Err(_) => {
+            let reason = format!("it was not ready within {}: {}", TimeSpan(within), sign.missing());
+            return Err(failed(reason).with(Cause::NotReady));
+        }
     }
     if let Some(delay) = &ready.delay {
         tokio::time::sleep(delay.0).await;
     }
     Ok(())
+}
+
+fn failed(reason: String) -> Failure {
+    Failure::new(Stage::Service, reason)
 }
 
 enum Sign {
@@ -72,7 +81,8 @@ impl Sign {
         step::line(place, command, context, env).map(|job| Sign::Command(Box::new(job)))
     }
 
-    async fn is_seen(&self, place: &Place, job_id: &str) -> Result<bool, String> {
+    async fn is_seen(&self, place: &Place, job_id: &str) -> Result<bool, Failure> {
+        let lost = |error: TransportError| Failure::of(Stage::Service, "", &error);
         let script = match self {
             Sign::Port(port) => format!(
                 "grep -qsiE ':{port:04X} [0-9A-F]+:[0-9A-F]+ 0A ' /proc/net/tcp /proc/net/tcp6 && echo seen; :"
@@ -81,11 +91,11 @@ impl Sign {
             Sign::Command(job) => {
                 let job = Job { id: step::next_id(place), ..*job.clone() };
                 let ended = job::run(&*place.transport, &job, None, &CancellationToken::new()).await;
-                return ended.map(|ended| ended.exit_code == 0).map_err(|error| error.message);
+                return ended.map(|ended| ended.exit_code == 0).map_err(lost);
             }
             Sign::None => return Ok(true),
         };
-        let printed = job::query(&*place.transport, &script).await.map_err(|error| error.message)?;
+        let printed = job::query(&*place.transport, &script).await.map_err(lost)?;
         Ok(match self {
             Sign::Log(pattern) => pattern.is_match(&printed),
             _ => !printed.is_empty(),

@@ -1,18 +1,21 @@
 //! Which trial starts when: trials whose hosts are disjoint run side by side, two that share a host never
-//! overlap, and on every host the order of the plan is kept. The order is read ahead by one trial a host;
-//! only the cells that are open are held.
+//! overlap, and on every host the order of the plan is kept, but for what had to wait for another host. Only
+//! the cells that are open are held.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use futures_util::StreamExt;
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{LocalBoxFuture, join_all};
 use futures_util::stream::FuturesUnordered;
 
+use super::Run;
+use super::aside::Aside;
+use super::attempts::{self, Finished, Start};
 use super::cell::CellState;
-use super::{Run, trial};
+use super::queues::{Queues, Unusable};
 use crate::event::Event;
-use crate::plan::{Cell, Trial, Turn, Turns};
+use crate::plan::{Cell, Turn};
 
 /// A cell of which a trial was started.
 struct Open {
@@ -30,94 +33,115 @@ impl Open {
     }
 }
 
-/// The turns of one host that are still to come.
-struct Queue<'a> {
-    host: String,
-    turns: Turns<'a>,
-    next: Option<Turn>,
+/// What is going on.
+struct Schedule<'a> {
+    run: &'a Run,
+    queues: Queues<'a>,
+    open: BTreeMap<usize, Open>,
+    busy: BTreeSet<String>,
+    aside: Aside<'a>,
+    /// Trials that wait for a host that is set aside, at most one for each.
+    waiting: Vec<Start>,
+    running: FuturesUnordered<LocalBoxFuture<'a, Finished>>,
 }
-
-impl<'a> Queue<'a> {
-    fn new(run: &'a Run, host: String) -> Self {
-        let mut queue = Queue { host, turns: run.plan.turns(), next: None };
-        queue.advance(run);
-        queue
-    }
-
-    fn advance(&mut self, run: &Run) {
-        let is_due = |turn: &Turn| run.plan.is_busy(&self.host, turn.cell) && !run.history.past(turn).is_done;
-        self.next = self.turns.find(is_due);
-    }
-}
-
-/// What comes back when a trial is over.
-type Finished = (usize, Option<CellState>);
 
 pub(super) async fn run(run: &Run) {
-    let plan = &run.plan;
-    let mut queues: Vec<Queue<'_>> = plan.hosts().into_iter().map(|host| Queue::new(run, host)).collect();
-    let mut open: BTreeMap<usize, Open> = BTreeMap::new();
-    let mut busy: BTreeSet<String> = BTreeSet::new();
-    let mut running: FuturesUnordered<LocalBoxFuture<'_, Finished>> = FuturesUnordered::new();
-    loop {
-        if !run.stop.is_cancelled() {
-            for turn in startable(run, &mut queues, &busy) {
-                let cell = open.entry(turn.cell).or_insert_with(|| Open::new(run, turn.cell));
-                busy.extend(cell.hosts.iter().cloned());
-                cell.left -= 1;
-                let trial = Trial::new(turn, cell.cell.name.clone());
-                running.push(Box::pin(one(run, cell.cell.clone(), trial, cell.state.take(), cell.left == 0)));
-            }
-        }
-        let Some((index, state)) = running.next().await else { break };
-        if let Some(cell) = open.get_mut(&index) {
-            cell.state = state;
-            busy.retain(|host| !cell.hosts.contains(host));
-            run.say(Event::HostsFree { hosts: cell.hosts.iter().cloned().collect() });
-            if cell.left == 0 {
-                open.remove(&index);
-            }
-        }
-    }
-    let rest: Vec<(Rc<Cell>, CellState)> =
-        open.into_values().filter_map(|cell| Some((cell.cell, cell.state?))).collect();
-    let rest = rest.into_iter().map(|(cell, state)| async move { state.release(run, &cell).await });
-    futures_util::future::join_all(rest).await;
-}
-
-/// Takes every turn that can be started now, in the order of the plan: those that are the next one on each
-/// of their hosts, none of which is busy.
-fn startable(run: &Run, queues: &mut [Queue<'_>], busy: &BTreeSet<String>) -> Vec<Turn> {
-    let mut start: BTreeMap<usize, Turn> = BTreeMap::new();
-    for queue in queues.iter().filter(|queue| !busy.contains(&queue.host)) {
-        let Some(turn) = queue.next else { continue };
-        let mut others = queues.iter().filter(|other| run.plan.is_busy(&other.host, turn.cell));
-        if others.all(|other| other.next == Some(turn) && !busy.contains(&other.host)) {
-            start.insert(turn.order, turn);
-        }
-    }
-    for queue in queues.iter_mut() {
-        if queue.next.is_some_and(|turn| start.contains_key(&turn.order)) {
-            queue.advance(run);
-        }
-    }
-    start.into_values().collect()
-}
-
-async fn one(run: &Run, cell: Rc<Cell>, trial: Trial, state: Option<CellState>, is_last: bool) -> Finished {
-    run.say(Event::TrialStarted { trial: trial.clone(), hosts: cell.hosts().into_iter().collect() });
-    let mut state = match state {
-        Some(state) => state,
-        None => CellState::new(run, &cell),
+    let mut schedule = Schedule {
+        run,
+        queues: Queues::new(run),
+        open: BTreeMap::new(),
+        busy: BTreeSet::new(),
+        aside: Aside::new(run),
+        waiting: Vec::new(),
+        running: FuturesUnordered::new(),
     };
-    let outcome = trial::execute(run, &cell, &mut state, &trial).await;
-    run.say(Event::TrialFinished(Box::new(outcome)));
-    // Who receives the event writes its record now, before the next trial starts: on the machine that
-    // runs `runner`, the write would disturb it.
-    tokio::task::yield_now().await;
-    if is_last {
-        state.release(run, &cell).await;
-        return (trial.index, None);
+    loop {
+        if !run.is_stopping() {
+            schedule.start();
+        }
+        let is_idle = schedule.running.is_empty();
+        if is_idle && (run.is_stopping() || schedule.is_over() || !schedule.aside.is_hopeful(true)) {
+            break;
+        }
+        tokio::select! {
+            Some(finished) = schedule.running.next(), if !is_idle => schedule.finished(finished),
+            () = schedule.aside.change(), if !run.is_stopping() => {}
+            () = run.stop.cancelled(), if is_idle => {}
+        }
     }
-    (trial.index, Some(state))
+    if !run.is_stopping() {
+        schedule.give_up().await;
+    }
+    let rest = schedule.open.into_values().filter_map(|cell| Some((cell.cell, cell.state?)));
+    let rest: Vec<(Rc<Cell>, CellState)> = rest.collect();
+    join_all(rest.into_iter().map(|(cell, state)| async move { state.release(run, &cell).await })).await;
+}
+
+impl Schedule<'_> {
+    /// Starts all that can be started.
+    fn start(&mut self) {
+        for start in std::mem::take(&mut self.waiting) {
+            let unusable = Unusable { busy: &self.busy, aside: self.aside.names() };
+            let cell = self.open.get(&start.turn.cell);
+            match cell.is_some_and(|cell| !cell.hosts.iter().any(|host| unusable.has(host))) {
+                true => self.begin(start),
+                false => self.waiting.push(start),
+            }
+        }
+        let unusable = Unusable { busy: &self.busy, aside: self.aside.names() };
+        for turn in self.queues.startable(self.run, &unusable, &|_: &Turn| true) {
+            let attempts = self.run.history.past(&turn).attempts;
+            self.begin(Start { turn, attempts, may_wait: true });
+        }
+    }
+
+    fn begin(&mut self, start: Start) {
+        let run = self.run;
+        let cell = self.open.entry(start.turn.cell).or_insert_with(|| Open::new(run, start.turn.cell));
+        self.busy.extend(cell.hosts.iter().cloned());
+        cell.left -= 1;
+        let (is_last, state) = (cell.left == 0, cell.state.take());
+        self.running.push(Box::pin(attempts::one(run, cell.cell.clone(), start, state, is_last)));
+    }
+
+    fn finished(&mut self, finished: Finished) {
+        let Some(cell) = self.open.get_mut(&finished.cell) else { return };
+        cell.state = finished.state;
+        self.busy.retain(|host| !cell.hosts.contains(host));
+        self.run.say(Event::HostsFree { hosts: cell.hosts.iter().cloned().collect() });
+        if finished.waits.is_some() {
+            cell.left += 1;
+        }
+        if cell.left == 0 && cell.state.is_none() {
+            self.open.remove(&finished.cell);
+        }
+        self.waiting.extend(finished.waits);
+        for (host, reason) in finished.gone {
+            self.aside.add(host, reason);
+        }
+    }
+
+    /// Whether every trial is over.
+    fn is_over(&self) -> bool {
+        self.queues.is_empty() && self.waiting.is_empty()
+    }
+
+    /// What is left belongs to hosts that did not come back: each such trial has a record that says so.
+    async fn give_up(&self) {
+        let never = self.queues.rest(self.run).map(|turn| {
+            let attempts = self.run.history.past(&turn).attempts;
+            Start { turn, attempts, may_wait: false }
+        });
+        let waiting = self.waiting.iter().map(|start| Start { ..*start });
+        for start in waiting.chain(never) {
+            if self.run.stop.is_cancelled() {
+                return;
+            }
+            let cell = self.run.plan.cell(start.turn.cell);
+            let hosts = cell.hosts();
+            let reason = hosts.iter().find_map(|host| self.aside.reason(host)).unwrap_or("its host was gone");
+            let reason = format!("{reason}; it did not come back before the run ended");
+            attempts::not_begun(self.run, &cell, &start, reason).await;
+        }
+    }
 }

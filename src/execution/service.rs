@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::cell::{self, CellState};
 use super::step::{Notes, Surroundings};
 use super::telling::Telling;
-use super::{Failure, Run, place, readiness, step};
+use super::{Cause, Failure, Run, place, readiness, step};
 use crate::environments::{Place, Settings, is_fresh_for_each_trial};
 use crate::event::Stage;
 use crate::metrics;
@@ -35,14 +35,16 @@ impl ServicePlace {
     pub(super) async fn discard(self, run: &Run, cell: &Cell, state: &CellState) {
         place::discard(run, cell, &self.environment, &state.surroundings(run, &self.place)).await;
         let host = self.place.machine.name.clone();
-        cell::tell(run, &host, cell.name.as_str(), self.place.discard(&run.shared).await);
+        let discarded = self.place.discard(&run.shared).await;
+        state.troubles.tell(run, &host, cell.name.as_str(), discarded);
     }
 
     /// Removes it. A failure is told and never touches a measurement.
     pub(super) async fn leave(self, run: &Run, cell: &Cell, state: &CellState) {
         place::leave(run, cell, &self.environment, &state.surroundings(run, &self.place)).await;
         let host = self.place.machine.name.clone();
-        cell::tell(run, &host, cell.name.as_str(), self.place.leave().await);
+        let left = self.place.leave().await;
+        state.troubles.tell(run, &host, cell.name.as_str(), left);
     }
 }
 
@@ -105,8 +107,9 @@ async fn needs_publishing(
         return Ok(true);
     }
     let failed = |error: TransportError| Failure::of(Stage::Service, "", &error);
-    let engine = run.machine(&service.host)?.engine().await.map_err(failed)?;
-    let client_engine = run.machine(&cell.host)?.engine().await.map_err(failed)?;
+    let (machine, client) = (run.machine(&service.host)?, run.machine(&cell.host)?);
+    let engine = machine.engine().await.map_err(failed)?;
+    let client_engine = client.engine().await.map_err(failed)?;
     Ok(engine.id != client_engine.id)
 }
 
@@ -140,8 +143,10 @@ pub(super) async fn start<'a>(
     place: &'a ServicePlace,
     context: &Context,
     env: &[(String, String)],
+    stop: &CancellationToken,
 ) -> Result<Started<'a>, (Failure, Option<Ended>)> {
-    let failed = |reason: String| Failure::new(Stage::Service, format!("service `{}`: {reason}", place.name));
+    let whose = format!("service `{}`: ", place.name);
+    let failed = |reason: String| Failure::new(Stage::Service, format!("{whose}{reason}"));
     let declared = &cell::workload(run, cell).services[place.name.as_str()];
     let context = context.with("port", place.port);
     let job =
@@ -153,24 +158,27 @@ pub(super) async fn start<'a>(
             signal: rule.signal.map_or(default.signal, |signal| signal.as_str().to_owned()),
             grace: rule.grace.map_or(default.grace, |grace| grace.0),
         },
+        probes: place.place.machine.probes.clone(),
         ..job
     };
     let telling = Telling::start(run, &place.place.machine.name, Stage::Service, &job.command).await;
-    let (transport, stop) = (place.place.transport.clone(), CancellationToken::new());
+    let (transport, end) = (place.place.transport.clone(), CancellationToken::new());
     let running = {
-        let (job, stop) = (job.clone(), stop.clone());
-        tokio::spawn(async move { job::run(&*transport, &job, None, &stop).await })
+        let (job, end) = (job.clone(), end.clone());
+        tokio::spawn(async move { job::run(&*transport, &job, None, &end).await })
     };
     // The service goes first, and only then is its sign looked for.
     tokio::task::yield_now().await;
-    let mut started = Started { place, run, telling, stop, running, ended: None };
+    let mut started = Started { place, run, telling, stop: end, running, ended: None };
     let failure = tokio::select! {
         ready = readiness::wait(&place.place, &job.id, &declared.ready, &context, env) => match ready {
             Ok(()) => return Ok(started),
-            Err(reason) => failed(reason),
+            Err(failure) => failure.at(Stage::Service, &whose),
         },
-        () = started.end() => failed(started.last_words("it ended before it was ready")),
-        () = run.stop.cancelled() => Failure::interrupted(Stage::Service),
+        () = started.end() => {
+            failed(started.last_words("it ended before it was ready")).with(started.cause(true))
+        }
+        () = stop.cancelled() => Failure::interrupted(Stage::Service),
     };
     Err((failure, started.stop().await))
 }
@@ -203,8 +211,24 @@ impl Started<'_> {
             Some(Ok(ended)) if ended.exit_code == 0 => future::pending().await,
             _ => {
                 let reason = self.last_words("it died while the workload ran");
-                Failure::new(Stage::Service, format!("service `{}`: {reason}", self.place.name))
+                let failure =
+                    Failure::new(Stage::Service, format!("service `{}`: {reason}", self.place.name));
+                failure.with(self.cause(false))
             }
+        }
+    }
+
+    /// Why it has ended; what it printed tells only of its start.
+    fn cause(&self, is_start: bool) -> Cause {
+        match &self.ended {
+            Some(Err(error)) if error.is_lost => Cause::Connection,
+            Some(Err(error)) => Cause::of_words(&error.message),
+            Some(Ok(ended)) if is_start => {
+                let printed =
+                    [&ended.stdout, &ended.stderr].map(|stream| String::from_utf8_lossy(&stream.bytes));
+                Cause::of_words(&printed.concat())
+            }
+            _ => Cause::Other,
         }
     }
 

@@ -4,16 +4,18 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::cell::Troubles;
 use super::telling::Telling;
-use super::{DEFAULT_TIMEOUT, Failure, Run};
+use super::{Cause, DEFAULT_TIMEOUT, Failure, Run, wait};
 use crate::environments::Place;
-use crate::event::{CacheDrop, Stage};
+use crate::event::{CacheDrop, Stage, Wait};
 use crate::hosts::{self, Machine};
 use crate::metrics::{self, ToolOutput};
 use crate::plan::substitute::Context;
 use crate::spec::TimeSpan;
 use crate::spec::host::Sudo;
 use crate::spec::step::{RunStep, Step, Steps, Upload};
+use crate::spec::wait::{CoolDown, WaitIdle};
 use crate::spec::workload::Command;
 use crate::transports::job::{self, Ended, Job, Stopped};
 use crate::transports::{Transport, files};
@@ -29,12 +31,15 @@ pub(super) struct Surroundings<'a> {
     /// The longest time of a command that has none of its own.
     pub limit: Duration,
     pub stop: &'a CancellationToken,
+    /// Where clean-up that fails is kept.
+    pub troubles: &'a Troubles,
 }
 
 /// What steps leave to be told.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     pub drops: Vec<CacheDrop>,
+    pub waits: Vec<Wait>,
     pub warnings: Vec<String>,
 }
 
@@ -44,7 +49,8 @@ pub(super) async fn run_all(
     around: &Surroundings<'_>,
     notes: &mut Notes,
 ) -> Result<(), Failure> {
-    let Surroundings { place, stage, stop, .. } = *around;
+    let Surroundings { place, stage, limit, stop, .. } = *around;
+    let capped = |within: TimeSpan| TimeSpan(within.0.min(limit));
     for step in &steps.0 {
         if stop.is_cancelled() {
             return Err(Failure::interrupted(stage));
@@ -61,6 +67,18 @@ pub(super) async fn run_all(
                 }
                 Err(failure) => return Err(failure),
             },
+            Step::WaitIdle(settings) => {
+                let settings = WaitIdle { within: capped(settings.within), ..*settings };
+                notes.waits.push(wait::wait_idle(&place.machine, &settings, stage, stop).await?);
+            }
+            Step::CoolDown(settings) => {
+                let settings = CoolDown { within: capped(settings.within), ..*settings };
+                match wait::cool_down(&place.machine, &settings, stage, stop).await? {
+                    Ok(waited) => notes.waits.push(waited),
+                    Err(reason) if settings.optional => notes.warnings.push(reason),
+                    Err(reason) => return Err(Failure::new(stage, reason)),
+                }
+            }
             Step::Run(step) => command(step, around).await?,
             Step::Upload(file) => upload(file, around).await?,
         }
@@ -80,13 +98,13 @@ async fn drop_caches(machine: &Machine, stage: Stage) -> Result<CacheDrop, Failu
 }
 
 async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failure> {
-    let Surroundings { run, place, context, env, stage, limit, stop } = *around;
+    let Surroundings { run, place, context, env, stage, limit, stop, .. } = *around;
     let failed = |reason: String| Failure::new(stage, reason);
     let on = step.on.as_deref().map(|on| on.as_str());
     let (machine, is_inside) = match on {
-        None | Some("environment") => (&place.machine, true),
+        None | Some("environment") => (place.machine.clone(), true),
         Some(host) if host == "host" || host == place.machine.name => {
-            (&place.machine, place.container.is_none())
+            (place.machine.clone(), place.container.is_none())
         }
         Some(host) => (run.machine(host)?, false),
     };
@@ -117,7 +135,12 @@ async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failur
     }
     match ended.exit_code {
         0 => Ok(()),
-        _ => Err(failed(metrics::reason(&format!("`{}` failed", shortened(&command)), printed(&ended)))),
+        _ => {
+            let failure =
+                failed(metrics::reason(&format!("`{}` failed", shortened(&command)), printed(&ended)));
+            let cause = Cause::of_words(&String::from_utf8_lossy(&ended.stderr.bytes));
+            Err(failure.with(cause))
+        }
     }
 }
 

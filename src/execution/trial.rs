@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use minijinja::context;
+use tokio_util::sync::CancellationToken;
 
 use super::cell::{self, CellState};
-use super::service::{self, Started};
+use super::service::{self, ServicePlace, Started};
 use super::step::{Notes, Surroundings};
 use super::telling::{self, Telling};
-use super::{Failure, Run, expect, place, step, timestamp};
-use crate::event::{Captured, Event, Expectation, Outcome, Stage, Status};
+use super::{Cause, Failure, Run, expect, limits, noise, place, step, timestamp};
+use crate::event::{Captured, Event, Expectation, Noise, Outcome, Stage, Status, Verdict, Verdicts};
 use crate::metrics;
 use crate::plan::substitute::Context;
 use crate::plan::{Cell, Trial};
@@ -23,13 +24,25 @@ use crate::transports::job::{self, Ended, Job, Stream};
 #[derive(Default)]
 pub(super) struct Gathered {
     pub notes: Notes,
+    /// Of the trial's own host.
+    pub noise: Option<Noise>,
+    /// Of the other hosts of its services.
+    pub noise_of_services: BTreeMap<String, Noise>,
     pub outputs: BTreeMap<String, Captured>,
     pub expectations: Vec<Expectation>,
+    pub verdicts: Verdicts,
     /// Why a file could not be brought back.
     pub not_fetched: Option<Failure>,
 }
 
-pub(super) async fn execute(run: &Run, cell: &Cell, state: &mut CellState, trial: &Trial) -> Outcome {
+/// Executes attempt number `attempt` of a trial. The cause of its failure comes with its outcome.
+pub(super) async fn execute(
+    run: &Run,
+    cell: &Cell,
+    state: &mut CellState,
+    trial: &Trial,
+    attempt: u32,
+) -> (Outcome, Option<Cause>) {
     let started = timestamp();
     let clock = tokio::time::Instant::now();
     let mut gathered = Gathered::default();
@@ -39,23 +52,33 @@ pub(super) async fn execute(run: &Run, cell: &Cell, state: &mut CellState, trial
     gathered.notes.warnings = state.warnings.clone();
     let result = match ready {
         Ok(()) => {
+            // `conclude` is tried whatever happens from here on.
+            (gathered.verdicts.setup, gathered.verdicts.cleanup) = (Verdict::Ok, Verdict::Ok);
             run.say(Event::TrialSetUp { trial: trial.clone(), host: cell.host.clone() });
-            with_services(run, cell, state, trial, &mut gathered).await
+            in_time(run, cell, state, trial, &mut gathered).await
         }
         Err(failure) => Err(failure),
     };
     let death = state.after_trial(run, cell, result.is_err()).await;
     let (measurements, failure) = match result {
         Ok(measurements) => (measurements, None),
-        Err(failure) if run.stop.is_cancelled() => (Vec::new(), Some(Failure::interrupted(failure.stage))),
+        Err(failure) if run.stop.is_cancelled() => (Vec::new(), Some(run.interrupted(failure.stage))),
         Err(mut failure) => {
             failure.reason.extend(death.map(|death| format!("; {death}")));
+            state.after_failure(&failure);
             (Vec::new(), Some(failure))
         }
     };
-    Outcome {
+    if let Some(failure) = &failure {
+        let is_failed = failure.status == Status::Failed;
+        gathered.verdicts.set(failure.stage, if is_failed { Verdict::Failed } else { Verdict::NotReached });
+    }
+    let cause = failure.as_ref().map(|failure| failure.cause);
+    let outcome = Outcome {
         trial: trial.clone(),
-        attempt: 1,
+        attempt,
+        is_repeated: false,
+        verdicts: gathered.verdicts,
         status: failure.as_ref().map_or(Status::Ok, |failure| failure.status),
         stage: failure.as_ref().map(|failure| failure.stage),
         reason: failure.map(|failure| failure.reason),
@@ -64,12 +87,50 @@ pub(super) async fn execute(run: &Run, cell: &Cell, state: &mut CellState, trial
         measurements,
         warnings: gathered.notes.warnings,
         caches: gathered.notes.drops,
+        waits: gathered.notes.waits,
+        noise: gathered.noise,
+        noise_of_services: gathered.noise_of_services,
         expectations: gathered.expectations,
         outputs: gathered.outputs,
+    };
+    (with_troubles(outcome, state.troubles.take()), cause)
+}
+
+/// An outcome with what of the clean-up has failed; its measurements stand.
+pub(super) fn with_troubles(mut outcome: Outcome, troubles: Vec<String>) -> Outcome {
+    if !troubles.is_empty() {
+        outcome.verdicts.cleanup = Verdict::Failed;
+        outcome.warnings.extend(troubles);
     }
+    outcome
 }
 
 type Measured = Result<Vec<metrics::Measurement>, Failure>;
+
+/// Everything of the trial but its set-up, ended when the trial's own time is over.
+async fn in_time(
+    run: &Run,
+    cell: &Cell,
+    state: &CellState,
+    trial: &Trial,
+    gathered: &mut Gathered,
+) -> Measured {
+    let stop = run.stop.child_token();
+    let Some(limit) = limits::trial_timeout(run, cell) else {
+        return with_services(run, cell, state, trial, gathered, &stop).await;
+    };
+    let mut running = std::pin::pin!(with_services(run, cell, state, trial, gathered, &stop));
+    tokio::select! {
+        measured = &mut running => return measured,
+        () = tokio::time::sleep(limit.0) => stop.cancel(),
+    }
+    running.await.map_err(|failure| match failure.status {
+        Status::Interrupted => {
+            Failure::new(failure.stage, format!("the trial was ended after its `trial_timeout` of {limit}"))
+        }
+        _ => failure,
+    })
+}
 
 async fn with_services(
     run: &Run,
@@ -77,6 +138,7 @@ async fn with_services(
     state: &CellState,
     trial: &Trial,
     gathered: &mut Gathered,
+    stop: &CancellationToken,
 ) -> Measured {
     let context =
         state.context.with("trial", context! { repetition => trial.repetition, name => trial.id() });
@@ -86,7 +148,7 @@ async fn with_services(
         telling::stage(run, &cell.host, Stage::Service).await;
     }
     for place in &state.services {
-        match service::start(run, cell, place, &context, &state.env).await {
+        match service::start(run, cell, place, &context, &state.env, stop).await {
             Ok(service) => started.push(service),
             Err((reason, ended)) => {
                 failure = Some(reason);
@@ -98,13 +160,29 @@ async fn with_services(
     let measured = match failure {
         Some(failure) => Err(failure),
         None => {
+            gathered.verdicts.services = Verdict::Ok;
             let context = context.with("services", service::addresses(state));
-            beside(run, cell, state, &context, &mut started, gathered).await
+            let limit = step::default_timeout(run);
+            let around = state.place.as_ref().map(|place| Surroundings {
+                context: &context,
+                stage: Stage::Prepare,
+                limit,
+                stop,
+                ..state.surroundings(run, place)
+            });
+            match around {
+                Some(around) => beside(cell, around, &mut started, gathered).await,
+                None => Err(Failure::new(Stage::Host, "the cell has no place")),
+            }
         }
     };
     for service in started {
-        let name = service.place.name.clone();
-        gathered.keep_service(&name, service.stop().await);
+        let place = service.place;
+        let ended = service.stop().await;
+        if let Some(ended) = &ended {
+            gathered.keep_noise_of(run, place, ended, state);
+        }
+        gathered.keep_service(&place.name, ended);
     }
     // Only now: a metric may stand in what a service has printed.
     let measured = measured?;
@@ -122,23 +200,18 @@ async fn with_services(
 
 /// What happens while the services run.
 async fn beside(
-    run: &Run,
     cell: &Cell,
-    state: &CellState,
-    context: &Context,
+    prepare: Surroundings<'_>,
     services: &mut [Started<'_>],
     gathered: &mut Gathered,
 ) -> Result<Ended, Failure> {
+    let run = prepare.run;
     let workload = cell::workload(run, cell);
-    let Some(place) = &state.place else { return Err(Failure::new(Stage::Host, "the cell has no place")) };
-    let limit = step::default_timeout(run);
-    let env = &state.env;
-    let prepare = Surroundings { run, place, context, env, stage: Stage::Prepare, limit, stop: &run.stop };
     if !workload.prepare.0.is_empty() {
         telling::stage(run, &cell.host, Stage::Prepare).await;
     }
     let prepared = step::run_all(&workload.prepare, &prepare, &mut gathered.notes).await;
-    let timeout = workload.timeout.as_ref().map_or(limit, |time| time.value.0);
+    let timeout = workload.timeout.as_ref().map_or(prepare.limit, |time| time.value.0);
     let measured = match prepared {
         Ok(()) => measure(run, cell, &prepare, timeout, services, gathered).await,
         Err(failure) => Err(failure),
@@ -151,10 +224,17 @@ async fn beside(
         gathered.not_fetched = fetch(&workload.fetch, &conclude, gathered).await.err();
         return measured;
     }
-    let concluded = step::run_all(&workload.conclude, &conclude, &mut gathered.notes).await;
+    gathered.verdicts.measurement = Verdict::Ok;
+    if let Err(failure) = step::run_all(&workload.conclude, &conclude, &mut gathered.notes).await {
+        if run.stop.is_cancelled() {
+            return Err(failure);
+        }
+        // What was measured stands.
+        let what = format!("conclude of {}", cell.name);
+        conclude.troubles.add(run, &conclude.place.machine.name, &what, failure.reason);
+    }
     gathered.not_fetched = fetch(&workload.fetch, &conclude, gathered).await.err();
-    let ended = measured?;
-    concluded.map(|()| ended)
+    measured
 }
 
 /// Brings files back, also when the command failed: they may tell why.
@@ -163,8 +243,11 @@ async fn fetch(wanted: &List, around: &Surroundings<'_>, gathered: &mut Gathered
     let Surroundings { place, context, limit, stop, .. } = *around;
     let patterns = wanted.values.iter().map(|path| context.render(path)).collect::<Result<Vec<_>, _>>();
     let patterns = patterns.map_err(failed)?;
-    if patterns.is_empty() || stop.is_cancelled() {
+    if patterns.is_empty() {
         return Ok(());
+    }
+    if stop.is_cancelled() {
+        return Err(Failure::interrupted(Stage::Fetch));
     }
     let fetched = tokio::select! {
         fetched = files::fetch(&*place.transport, &place.directory, &patterns) => fetched,
@@ -196,6 +279,9 @@ fn read(run: &Run, cell: &Cell, ended: &Ended, context: &Context, gathered: &mut
     if let Some(expect) = expect {
         gathered.expectations = expect::judge(expect, ended, &measurements, context);
     }
+    gathered.verdicts.metrics = if failure.is_none() { Verdict::Ok } else { Verdict::Failed };
+    let is_held = gathered.expectations.iter().all(|verdict| verdict.holds);
+    gathered.verdicts.expectations = if is_held { Verdict::Ok } else { Verdict::Failed };
     if !is_fine && ended.exit_code != 0 {
         // The words of the tool, which a code of 0 would not bring.
         let told = metrics::read(&workload.metrics, &gathered.bytes(), ended.exit_code, None).err();
@@ -251,8 +337,8 @@ async fn measure(
     let failed = |reason: String| Failure::new(Stage::Run, reason);
     let Surroundings { place, context, env, .. } = *around;
     let job = step::job(place, &cell::workload(run, cell).run, context, env).map_err(failed)?;
-    let job = Job { warms_up: !gathered.notes.drops.is_empty(), ..job };
-    let stop = run.stop.child_token();
+    let job = Job { warms_up: !gathered.notes.drops.is_empty(), probes: place.machine.probes.clone(), ..job };
+    let stop = around.stop.child_token();
     telling::stage(run, &cell.host, Stage::Run).await;
     let telling = Telling::start(run, &cell.host, Stage::Run, &job.command).await;
     let mut running = std::pin::pin!(job::run(&*place.transport, &job, Some(timeout), &stop));
@@ -267,6 +353,8 @@ async fn measure(
     if let Ok(ended) = &ended {
         gathered.keep(&ended.stdout, "stdout");
         gathered.keep(&ended.stderr, "stderr");
+        let is_alone = !services.iter().any(|service| service.place.place.machine.name == place.machine.name);
+        gathered.noise = noise::of(run, place, ended, is_alone);
     }
     if let Some(death) = death {
         return Err(death);
@@ -286,6 +374,18 @@ impl Gathered {
 
     fn keep(&mut self, stream: &Stream, name: &str) {
         self.outputs.insert(name.to_owned(), Captured { bytes: stream.bytes.clone(), size: stream.size });
+    }
+
+    /// What the host of a service was like, where it is not the host of the trial, which tells itself.
+    fn keep_noise_of(&mut self, run: &Run, service: &ServicePlace, ended: &Ended, state: &CellState) {
+        let host = &service.place.machine.name;
+        let on_host = state.services.iter().filter(|other| other.place.machine.name == *host).count();
+        if state.place.as_ref().is_some_and(|own| own.machine.name == *host) {
+            return;
+        }
+        if let Some(noise) = noise::of(run, &service.place, ended, on_host == 1) {
+            self.noise_of_services.insert(host.clone(), noise);
+        }
     }
 
     fn keep_service(&mut self, name: &str, ended: Option<Ended>) {

@@ -4,6 +4,27 @@ use indexmap::IndexMap;
 
 use crate::transports::{Transport, TransportError, job};
 
+/// Asks for what is the same everywhere on a machine. `each` joins the different lines of files: boards with
+/// cores of two kinds have two governors and two limits.
+const OF_MACHINE: &str = r#"each() { cat "$@" 2>/dev/null | sort -u | tr '\n' ' '; }
+c=/sys/devices/system/cpu
+fact os "$(. /etc/os-release 2>/dev/null; echo "$PRETTY_NAME")"
+fact kernel "$(uname -sr)"
+fact architecture "$(uname -m)"
+fact cpu "$(sed -n 's/^\(model name\|Model\)[[:space:]]*: *//p' /proc/cpuinfo | head -n 1)"
+fact microcode "$(sed -n 's/^microcode[[:space:]]*: *//p' /proc/cpuinfo | head -n 1)"
+fact cpus "$(nproc 2>/dev/null)"
+case $(cat $c/smt/active 2>/dev/null) in 0) fact SMT off;; 1) fact SMT on;; esac
+case $(cat $c/intel_pstate/no_turbo 2>/dev/null)/$(cat $c/cpufreq/boost 2>/dev/null) in 1/*|/0) fact turbo off;; 0/*|/1) fact turbo on;; esac
+fact governor "$(each $c/cpufreq/policy*/scaling_governor)"
+fact 'frequency limit' "$(for khz in $(each $c/cpufreq/policy*/scaling_max_freq); do echo "$((khz / 1000)) MHz"; done | tr '\n' ' ')"
+fact 'clock source' "$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource 2>/dev/null)"
+fact mitigations "$(sed -n 's/.*\(^\| \)mitigations=\([^ ]*\).*/\2/p' /proc/cmdline 2>/dev/null)"
+fact 'huge pages' "$(sed -n 's/.*\[\(.*\)\].*/\1/p' /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null)"
+fact memory "$(sed -n 's/^MemTotal: *//p' /proc/meminfo)"
+fact virtualisation "$(systemd-detect-virt 2>/dev/null || sed -n 's/^flags.* hypervisor.*/virtual machine/p' /proc/cpuinfo | head -n 1)"
+ls /sys/devices/platform/*/*firmware/get_throttled >/dev/null 2>&1 || fact throttled "$(vcgencmd get_throttled 2>/dev/null | sed -n 's/^throttled=//p')""#;
+
 /// Facts in the order they are shown: `os`, `kernel`, …, then the versions of `tools`. What a machine
 /// does not tell is left out. `directory` is where the cells' directories will be made.
 ///
@@ -14,15 +35,7 @@ pub async fn facts(
     directory: &str,
     tools: &[&str],
 ) -> Result<IndexMap<String, String>, TransportError> {
-    let script = r#"fact os "$(. /etc/os-release 2>/dev/null; echo "$PRETTY_NAME")"
-fact kernel "$(uname -sr)"
-fact architecture "$(uname -m)"
-fact cpu "$(sed -n 's/^\(model name\|Model\)[[:space:]]*: *//p' /proc/cpuinfo | head -n 1)"
-fact cpus "$(nproc 2>/dev/null)"
-fact governor "$(cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor 2>/dev/null)"
-fact memory "$(sed -n 's/^MemTotal: *//p' /proc/meminfo)"
-fact virtualisation "$(systemd-detect-virt 2>/dev/null || sed -n 's/^flags.* hypervisor.*/virtual machine/p' /proc/cpuinfo | head -n 1)""#;
-    let mut facts = ask(transport, script).await?;
+    let mut facts = ask(transport, OF_MACHINE).await?;
     facts.extend(place_facts(transport, directory, tools).await?);
     Ok(facts)
 }

@@ -3,7 +3,10 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this machine's surroundings")]
 
 mod caches;
+pub mod cpu_time;
 mod facts;
+mod load;
+mod probe;
 mod reach;
 mod ssh;
 
@@ -15,13 +18,14 @@ use tokio::sync::{Mutex, OnceCell};
 use crate::diagnostic::Sources;
 use crate::spec::host::{Host, Sudo};
 use crate::transports::docker::Engine;
-use crate::transports::fake::Fake;
 use crate::transports::local::Local;
 use crate::transports::ssh::SshConnection;
 use crate::transports::{Transport, TransportError, job};
 
 pub use caches::{CacheFigures, drop_caches};
 pub use facts::{facts, place_facts};
+pub use load::{Activity, activity};
+pub use probe::{Sensors, degrees, find_probes, temperature};
 pub use reach::{Clock, Needs, Reached, Workdir, reach};
 pub use ssh::local_path;
 
@@ -35,6 +39,10 @@ pub struct Machine {
     pub peer_address: String,
     /// Whether commands may become root.
     pub sudo: Sudo,
+    /// Files whose first lines tell what disturbs a measurement; none until [`find_probes`].
+    pub probes: Vec<String>,
+    /// What is known of them.
+    pub sensors: Sensors,
     kind: Kind,
     engine: OnceCell<Engine>,
 }
@@ -64,11 +72,20 @@ pub async fn connect(name: &str, host: &Host, sources: &Sources) -> Result<Machi
 
 impl Machine {
     fn new(name: &str, kind: Kind, transport: Arc<dyn Transport>, peer_address: String, sudo: Sudo) -> Self {
-        Machine { name: name.to_owned(), transport, peer_address, sudo, kind, engine: OnceCell::new() }
+        Machine {
+            name: name.to_owned(),
+            transport,
+            peer_address,
+            sudo,
+            probes: Vec::new(),
+            sensors: Sensors::default(),
+            kind,
+            engine: OnceCell::new(),
+        }
     }
 
-    /// A machine that only answers as `fake` was told.
-    pub fn fake(name: &str, fake: Fake) -> Self {
+    /// A machine that only answers as `fake` was told, whatever way there is to it.
+    pub fn fake(name: &str, fake: impl Transport + 'static) -> Self {
         Machine::new(name, Kind::Fake, Arc::new(fake), name.to_owned(), Sudo::Passwordless)
     }
 

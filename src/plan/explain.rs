@@ -62,6 +62,8 @@ pub struct Defaults {
     pub workdir: String,
     /// The longest time of a command.
     pub timeout: TimeSpan,
+    /// How often a trial is tried again.
+    pub retries: u32,
     /// The metrics that are read of the cell's workload.
     pub metrics: Vec<String>,
 }
@@ -166,12 +168,23 @@ impl Teller<'_> {
         let timeout = workload.timeout.as_ref().or(self.spec.timeout.as_ref());
         let (timeout, timeout_span) =
             timeout.map_or((defaults.timeout, Span::default()), |timeout| (timeout.value, timeout.span));
+        let retries = workload.retries.as_ref().or(self.spec.retries.as_ref());
+        let (retries, retries_span) =
+            retries.map_or((defaults.retries, Span::default()), |count| (count.value, count.span));
+        let on_failure = workload.on_failure.as_ref().or(self.spec.on_failure.as_ref());
+        let (on_failure, on_failure_span) =
+            on_failure.map(|word| (word.value, word.span)).unwrap_or_default();
         let mut limits = vec![
             self.value("repetitions", self.cell.repetitions.to_string(), span(repetitions)),
             self.value("warmup", self.cell.warmup.to_string(), span(warmup)),
             self.value("timeout", timeout.to_string(), timeout_span),
+            self.value("retries", retries.to_string(), retries_span),
+            self.value("on_failure", on_failure.as_str(), on_failure_span),
             self.value("metrics", defaults.metrics.join(", "), self.metrics_span()),
         ];
+        let trial_timeout = workload.trial_timeout.as_ref().or(self.spec.trial_timeout.as_ref());
+        limits
+            .extend(trial_timeout.map(|time| self.value("trial_timeout", time.value.to_string(), time.span)));
         if let Some(expect) = &workload.expect {
             let Expect { exit, metrics, when, not } = &expect.value;
             for (name, list) in [("exit", exit), ("metrics", metrics)] {

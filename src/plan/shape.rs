@@ -162,10 +162,17 @@ fn derived_axes(grid: &mut Grid, scope: &Scope) -> Result<(), Problem> {
 }
 
 /// What the digest of every cell begins with, by environment: the workload and the environment as they are
-/// written. How often something is repeated, and which values a parameter has elsewhere, is not part of it.
+/// written. How often something is repeated, what limits it, and which values a parameter has elsewhere, is not part of it.
 fn digests(spec: &Spec, grid: &Grid, workload: &Workload) -> BTreeMap<String, Sha256> {
-    let bare =
-        Workload { parameters: Default::default(), repetitions: None, warmup: None, ..workload.clone() };
+    let bare = Workload {
+        parameters: Default::default(),
+        repetitions: None,
+        warmup: None,
+        trial_timeout: None,
+        retries: None,
+        on_failure: None,
+        ..workload.clone()
+    };
     let bare = settings(&bare);
     let Source::Axis(_, environments) = &grid.slots[ENVIRONMENT].source else { return BTreeMap::new() };
     let mut digests = BTreeMap::new();

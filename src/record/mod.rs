@@ -17,7 +17,7 @@ use crate::event::Outcome;
 use crate::plan::Cell;
 
 // Parts of a record; the reading half knows them from here alone.
-pub use crate::event::{CacheDrop, Expectation, Stage, Status};
+pub use crate::event::{CacheDrop, Expectation, Noise, Stage, Status, Suspicion, Verdict, Verdicts, Wait};
 pub use crate::metrics::Measurement;
 pub use crate::monitor::Snapshot;
 pub use crate::plan::Phase;
@@ -66,6 +66,12 @@ pub struct Record {
     pub stage: Option<Stage>,
     /// Why it failed.
     pub reason: Option<String>,
+    /// Whether another attempt was to follow: this one failed for a cause that may pass.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
+    /// How each part of the trial went; missing in records of older runners.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdicts: Option<Verdicts>,
     /// RFC 3339, UTC.
     pub started: String,
     /// Wall time of the whole trial in seconds.
@@ -78,6 +84,15 @@ pub struct Record {
     /// Page cache around each `drop_caches`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<CacheDrop>,
+    /// What `wait_idle` and `cool_down` have waited.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Wait>,
+    /// What the host was like around the measured command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
+    /// What the other hosts of its services were like, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub noise_of_services: BTreeMap<String, Noise>,
     /// The verdict on each rule of `expect`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
@@ -104,11 +119,16 @@ impl Record {
             status: outcome.status,
             stage: outcome.stage,
             reason: outcome.reason.clone(),
+            repeated: outcome.is_repeated,
+            verdicts: Some(outcome.verdicts),
             started: outcome.started.clone(),
             elapsed_s: outcome.elapsed_s,
             measurements: outcome.measurements.clone(),
             warnings: outcome.warnings.clone(),
             caches: outcome.caches.clone(),
+            waits: outcome.waits.clone(),
+            noise: outcome.noise.clone(),
+            noise_of_services: outcome.noise_of_services.clone(),
             expectations: outcome.expectations.clone(),
             outputs,
         }
@@ -168,6 +188,9 @@ pub struct Manifest {
     /// Whether the run was interrupted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// By what the run was stopped before its last trial: `its deadline of 8h`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
     /// Every cell in the order of the file: the rows and columns of the report.
     pub cells: Vec<PlannedCell>,
     /// The cell settings that comparisons are made against: axis name to value, e.g. `environment: native`.

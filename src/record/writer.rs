@@ -81,10 +81,17 @@ impl RunWriter {
         Ok(record)
     }
 
-    /// Ends the run: the manifest once more, with the end (RFC 3339, UTC) and the counts of measured trials.
-    pub fn finish(mut self, ended: &str, interrupted: bool) -> Result<RunDirectory, RecordError> {
+    /// Ends the run: the manifest once more, with the end (RFC 3339, UTC), what `stopped` it before its last
+    /// trial, and the counts of measured trials.
+    pub fn finish(
+        mut self,
+        ended: &str,
+        interrupted: bool,
+        stopped: Option<String>,
+    ) -> Result<RunDirectory, RecordError> {
         self.manifest.ended = Some(ended.to_owned());
         self.manifest.interrupted = interrupted;
+        self.manifest.stopped = stopped;
         for ending in self.endings.into_values() {
             *self.manifest.counts.entry(ending).or_default() += 1;
         }
@@ -131,7 +138,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::event::{Captured, Stage, Status};
+    use crate::event::{Captured, Stage, Status, Verdicts};
     use crate::plan::{CellName, Trial};
     use crate::record::{FORMAT_VERSION, read_run};
 
@@ -151,6 +158,7 @@ mod tests {
             started: "2026-11-30T11:45:12Z".into(),
             ended: None,
             interrupted: false,
+            stopped: None,
             cells: Vec::new(),
             baseline: BTreeMap::new(),
             counts: BTreeMap::new(),
@@ -187,11 +195,16 @@ mod tests {
             status,
             stage: (status != Status::Ok).then_some(Stage::Run),
             reason: None,
+            is_repeated: false,
+            verdicts: Verdicts::default(),
             started: format!("2026-11-30T11:45:{}Z", 20 + attempt),
             elapsed_s: 0.1,
             measurements: Vec::new(),
             warnings: Vec::new(),
             caches: Vec::new(),
+            waits: Vec::new(),
+            noise: None,
+            noise_of_services: BTreeMap::new(),
             expectations: Vec::new(),
             outputs: [("services/server/stdout".to_owned(), Captured { bytes: b"abc".to_vec(), size: 9 })]
                 .into(),
@@ -207,7 +220,7 @@ mod tests {
         let first = writer.write_outcome(&outcome(1, Status::Failed), &cell()).unwrap();
         let second = writer.write_outcome(&outcome(2, Status::Ok), &cell()).unwrap();
         assert_eq!(read_run(writer.directory().path()).unwrap().manifest.ended, None);
-        let directory = writer.finish("2026-11-30T11:46:00Z", true).unwrap();
+        let directory = writer.finish("2026-11-30T11:46:00Z", true, None).unwrap();
 
         assert_eq!(directory.path(), results.path().join("nap/2026-11-30T11-45-12Z"));
         let output = "output/nap/here/native/1/attempt-2/services/server/stdout";

@@ -3,15 +3,17 @@
 
 use std::collections::BTreeSet;
 
+use super::notes;
 use super::number::{NOTHING, fixed, place};
 use super::view::{Column, MetricTable, Table, distinct};
-use crate::analysis::{ELAPSED, MetricKey, Ratio, Summary};
-use crate::record::{Manifest, PlannedCell, word};
+use crate::analysis::{ELAPSED, MetricKey, Ratio, Summary, differences};
+use crate::record::{PlannedCell, Run, word};
 use crate::units::Scale;
 
 /// The tables in the order of workloads in the file and of metrics in the records. `elapsed` has a table
 /// only where a workload has no other metric; its numbers are in `summary.csv` always.
-pub(super) fn metric_tables(manifest: &Manifest, summaries: &[Summary<'_>]) -> Vec<MetricTable> {
+pub(super) fn metric_tables(run: &Run, summaries: &[Summary<'_>]) -> Vec<MetricTable> {
+    let manifest = &run.manifest;
     let workloads = distinct(manifest.cells.iter().map(|cell| &cell.workload));
     let tables = workloads.iter().flat_map(|workload| {
         let of_workload: Vec<_> = summaries.iter().filter(|one| one.cell.workload == *workload).collect();
@@ -25,15 +27,21 @@ pub(super) fn metric_tables(manifest: &Manifest, summaries: &[Summary<'_>]) -> V
         metrics.retain(|metric| alone || metric.name != ELAPSED);
         let of_metric =
             |metric: &MetricKey| of_workload.iter().copied().filter(|one| one.metric == *metric).collect();
-        metrics.into_iter().map(|metric| metric_table(manifest, of_metric(metric))).collect::<Vec<_>>()
+        metrics.into_iter().map(|metric| metric_table(run, of_metric(metric))).collect::<Vec<_>>()
     });
-    tables.flatten().collect()
+    let mut tables: Vec<MetricTable> = tables.flatten().collect();
+    for index in 1..tables.len() {
+        tables[index].unlike_is_told = tables[index].unlike == tables[index - 1].unlike;
+    }
+    tables
 }
 
 /// The table of `summaries`: all cells of one workload and metric.
-fn metric_table(manifest: &Manifest, summaries: Vec<&Summary<'_>>) -> Option<MetricTable> {
+fn metric_table(run: &Run, summaries: Vec<&Summary<'_>>) -> Option<MetricTable> {
     let first = summaries.first()?;
     let metric = &first.metric;
+    let cells: Vec<&PlannedCell> = summaries.iter().map(|one| one.cell).collect();
+    let unlike = differences(&cells, &metric.name, &run.hosts);
     let medians: Vec<f64> =
         summaries.iter().filter_map(|one| one.sample).map(|sample| sample.median).collect();
     let scale = metric.unit.scale(&medians);
@@ -48,7 +56,7 @@ fn metric_table(manifest: &Manifest, summaries: Vec<&Summary<'_>>) -> Option<Met
     let rows = hosts.iter().map(|host| {
         std::iter::once(host.clone()).chain(columns.iter().map(|column| text(host, column))).collect()
     });
-    let settings = manifest.baseline.iter().map(|(axis, value)| format!("{axis}={value}"));
+    let settings = run.manifest.baseline.iter().map(|(axis, value)| format!("{axis}={value}"));
     let names = std::iter::once(metric.name.clone())
         .chain(metric.labels.iter().map(|(name, value)| format!("{name}={value}")));
     Some(MetricTable {
@@ -57,6 +65,9 @@ fn metric_table(manifest: &Manifest, summaries: Vec<&Summary<'_>>) -> Option<Met
         better: first.better.map(|better| word(&better)),
         has_interval: summaries.iter().any(|one| one.median_interval.is_some()),
         has_range: summaries.iter().any(|one| has_range(one)),
+        has_suspicious: summaries.iter().any(|one| one.suspicious > 0),
+        unlike: unlike.iter().map(notes::difference).collect(),
+        unlike_is_told: false,
         baseline: summaries
             .iter()
             .any(|one| one.ratio.is_some())
@@ -109,6 +120,9 @@ fn cell_text(summary: &Summary<'_>, scale: &Scale) -> String {
         None => {}
     }
     parts.push(of_planned);
+    if summary.suspicious > 0 {
+        parts.push(format!("!{}", summary.suspicious));
+    }
     parts.extend(summary.ratio.map(|Ratio { estimate, interval }| {
         let place = place(estimate, Some((interval.low, interval.high)));
         let write = |value| fixed(value, place);

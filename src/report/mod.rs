@@ -6,6 +6,7 @@ mod csv;
 mod estimates;
 mod index;
 mod markdown;
+mod notes;
 mod number;
 mod sections;
 mod templates;

@@ -4,8 +4,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{estimates, sections};
-use crate::analysis::Summary;
+use super::{estimates, notes, sections};
+use crate::analysis::{Summary, suspicious_hosts};
 use crate::record::{Phase, Run, Status};
 
 /// A whole report.
@@ -27,6 +27,10 @@ pub struct ReportView {
     pub duration: Option<String>,
     /// Whether the run was stopped before its end.
     pub interrupted: bool,
+    /// By what the run was stopped before its last trial; none where it was not.
+    pub stopped: Option<String>,
+    /// How many measured trials have a record.
+    pub tried: String,
     /// How many measured trials are ok.
     pub ok: String,
     /// How many measured trials were planned.
@@ -47,6 +51,8 @@ pub struct ReportView {
     pub options: Vec<String>,
     /// The git commit of the experiment.
     pub commit: Option<String>,
+    /// For each host with suspicious trials how many and why.
+    pub suspicious: Vec<String>,
     /// One table a workload and metric.
     pub metrics: Vec<MetricTable>,
     /// Trials, stage and reason of what is not ok.
@@ -75,6 +81,12 @@ pub struct MetricTable {
     pub has_interval: bool,
     /// Whether a cell shows its smallest and largest value, in `( )`.
     pub has_range: bool,
+    /// Whether a cell shows how many of its trials are suspicious, as `!n`.
+    pub has_suspicious: bool,
+    /// In what the compared machines and environments differ; empty where they do not.
+    pub unlike: Vec<String>,
+    /// Whether the table before says the same.
+    pub unlike_is_told: bool,
     /// What ratios are to, e.g. `environment=native`; none where there is no ratio.
     pub baseline: Option<String>,
     /// The cells.
@@ -132,6 +144,8 @@ impl ReportView {
                 .zip(ended)
                 .map(|(started, ended)| duration(ended.as_second() - started.as_second())),
             interrupted: manifest.interrupted,
+            stopped: manifest.stopped.clone(),
+            tried: measured.len().to_string(),
             ok: ok.to_string(),
             planned: manifest.planned().to_string(),
             missing: manifest.planned().saturating_sub(measured.len()).to_string(),
@@ -142,7 +156,8 @@ impl ReportView {
             file: manifest.file.clone(),
             options: manifest.options.iter().map(|(option, value)| format!("{option} {value}")).collect(),
             commit: manifest.commit.clone(),
-            metrics: estimates::metric_tables(manifest, summaries),
+            suspicious: suspicious_hosts(run).iter().map(notes::suspicious).collect(),
+            metrics: estimates::metric_tables(run, summaries),
             failures: sections::failures(run),
             warnings: sections::warnings(run),
             caches: sections::caches(&run.records),

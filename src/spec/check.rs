@@ -3,6 +3,7 @@
 
 mod derived;
 mod environment;
+mod limits;
 mod matrix;
 mod parameters;
 mod steps;
@@ -59,6 +60,7 @@ pub fn check(mut spec: Spec, sources: &Sources, found: Vec<Problem>) -> Result<S
     for (name, declared) in &spec.workloads {
         workload::check(&spec, name, declared, sources, &mut problems);
     }
+    limits::check(&spec, &mut problems);
     matrix::check(&spec, sources, &mut problems);
     problems.sort_by_key(|problem| problem.span.map(|span| (span.file, span.offset)));
     match problems.is_empty() {

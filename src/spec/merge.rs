@@ -179,6 +179,10 @@ impl<'a> Reader<'a> {
             ("order", spec.order.as_ref().map(|order| order.span)),
             ("seed", spec.seed.as_ref().map(|seed| seed.span)),
             ("timeout", spec.timeout.as_ref().map(|time| time.span)),
+            ("trial_timeout", spec.trial_timeout.as_ref().map(|time| time.span)),
+            ("deadline", spec.deadline.as_ref().map(|time| time.span)),
+            ("retries", spec.retries.as_ref().map(|count| count.span)),
+            ("on_failure", spec.on_failure.as_ref().map(|word| word.span)),
             ("report", spec.report.baseline.keys().next().map(|axis| axis.span)),
         ];
         for (key, span) in has.into_iter().filter(|(key, _)| !allowed.contains(key)) {

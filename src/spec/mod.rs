@@ -24,6 +24,7 @@ pub mod template;
 mod time;
 mod tree;
 mod variables;
+pub mod wait;
 pub mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -102,6 +103,25 @@ pub struct Spec {
     ///
     /// Default: `1h`. Example: `timeout: 10m`
     pub timeout: Option<Located<TimeSpan>>,
+    /// The longest time of a whole trial: services, `prepare`, `run` and `conclude`. One that takes longer has failed.
+    ///
+    /// Default: none. Example: `trial_timeout: 15m`
+    pub trial_timeout: Option<Located<TimeSpan>>,
+    /// The longest time of the whole run. When it is over, what runs is ended, everything is cleaned up, and the
+    /// report is written; `--resume` goes on with the rest.
+    ///
+    /// Default: none. Example: `deadline: 8h`
+    pub deadline: Option<Located<TimeSpan>>,
+    /// How often a trial is tried again that failed for a cause that may pass: a lost connection, a service that was
+    /// not ready in time, something busy. What was measured, read or expected is never tried again.
+    ///
+    /// Default: `2`. Example: `retries: 0`
+    #[schemars(range(max = 100))]
+    pub retries: Option<Located<u32>>,
+    /// What becomes of the run when a trial has failed for good.
+    ///
+    /// Default: `continue`. Example: `on_failure: stop`
+    pub on_failure: Option<Located<OnFailure>>,
     /// How the results are shown.
     ///
     /// Default: no baseline. Example: `report: { baseline: { environment: native } }`
@@ -133,6 +153,28 @@ impl Spec {
         }
         for workload in self.workloads.values_mut() {
             workload.repetitions = None;
+        }
+    }
+}
+
+/// What becomes of the run when a trial has failed for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum OnFailure {
+    /// The other trials go on.
+    #[default]
+    Continue,
+    /// No other trial starts; what runs goes on to its end, and the report is written.
+    Stop,
+}
+
+impl OnFailure {
+    /// Its name in YAML.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OnFailure::Continue => "continue",
+            OnFailure::Stop => "stop",
         }
     }
 }

@@ -11,6 +11,7 @@ use super::located::{List, Located};
 use super::matrix::{Axes, Block, Exclude, Values};
 use super::step::{Step, Steps, Upload};
 use super::time::TimeSpan;
+use super::wait::{CoolDown, WaitIdle};
 use super::workload::Command;
 
 impl Spec {
@@ -92,6 +93,8 @@ impl Serialize for Step {
             }
             Step::Sleep(time) => entries(serializer, [("sleep", time)]),
             Step::Upload(upload) => entries(serializer, [("upload", upload)]),
+            Step::WaitIdle(settings) => entries(serializer, [("wait_idle", settings)]),
+            Step::CoolDown(settings) => entries(serializer, [("cool_down", settings)]),
             Step::Run(run) if run.on.is_none() && !run.sudo && run.timeout.is_none() => {
                 run.command.serialize(serializer)
             }
@@ -106,6 +109,27 @@ impl Serialize for Step {
                 map.end()
             }
         }
+    }
+}
+
+impl Serialize for WaitIdle {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("load_below", &self.load_below)?;
+        map.serialize_entry("within", &self.within)?;
+        map.end()
+    }
+}
+
+impl Serialize for CoolDown {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("below", &self.below.to_string())?;
+        map.serialize_entry("within", &self.within)?;
+        if self.optional {
+            map.serialize_entry("optional", &true)?;
+        }
+        map.end()
     }
 }
 

@@ -7,6 +7,7 @@ use super::located::{Located, Text};
 use super::schema;
 use super::string_or_map::string_or_map;
 use super::time::TimeSpan;
+use super::wait::{CoolDown, CoolDownFields, WaitIdle, WaitIdleFields};
 use crate::diagnostic::Span;
 
 /// One step or a list of them.
@@ -25,6 +26,10 @@ pub enum Step {
     },
     /// Waits.
     Sleep(TimeSpan),
+    /// Waits until the machine below the place has nothing to do.
+    WaitIdle(WaitIdle),
+    /// Waits until the CPU of the machine below the place is cool.
+    CoolDown(CoolDown),
     /// Copies a file or folder into the directory of the cell.
     Upload(Upload),
 }
@@ -46,7 +51,7 @@ pub struct RunStep {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend(
-    "oneOf" = schema::exactly_one(&["run", "sleep", "upload", "drop_caches"]),
+    "oneOf" = schema::exactly_one(&["run", "sleep", "upload", "drop_caches", "wait_idle", "cool_down"]),
     "dependentRequired" = schema::only_with_run(&["on", "sudo", "timeout"])
 ))]
 pub(super) struct StepFields {
@@ -78,7 +83,18 @@ pub(super) struct StepFields {
     ///
     /// Example: `{ drop_caches: { optional: true } }`
     drop_caches: Option<DropCachesFields>,
+    /// Waits until the machine has nothing to do. Written alone, `wait_idle` has its defaults.
+    ///
+    /// Example: `{ wait_idle: { load_below: 0.3, within: 60s } }`
+    wait_idle: Option<WaitIdleFields>,
+    /// Waits until the machine's CPU is cool.
+    ///
+    /// Example: `{ cool_down: { below: 60C, within: 5m } }`
+    cool_down: Option<CoolDownFields>,
 }
+
+/// What a step can be.
+const KINDS: &str = "`run`, `sleep`, `upload`, `drop_caches`, `wait_idle` or `cool_down`";
 
 /// Settings of `drop_caches`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -90,12 +106,18 @@ pub(super) struct DropCachesFields {
     optional: Option<bool>,
 }
 
-string_or_map!(Step, StepFields, "a command line, `drop_caches`, or a map with `run`, `sleep` or `upload`");
+string_or_map!(
+    Step,
+    StepFields,
+    "a command line, `drop_caches`, `wait_idle`, or a map with `run`, `sleep`, `upload` or `cool_down`"
+);
 
 impl Step {
     fn from_text(text: &str) -> Result<Self, String> {
         Ok(match text {
             "drop_caches" => Step::DropCaches { optional: false },
+            "wait_idle" => Step::WaitIdle(WaitIdle::default()),
+            "cool_down" => return Err("`cool_down` needs `below`: write `cool_down: { below: 60C }`".into()),
             command => {
                 Step::Run(RunStep { command: Located::unwritten(command.to_owned()), ..RunStep::default() })
             }
@@ -103,23 +125,28 @@ impl Step {
     }
 
     fn from_fields(fields: StepFields) -> Result<Self, String> {
-        let StepFields { run, on, sudo, timeout, sleep, upload, drop_caches } = fields;
+        let StepFields { run, on, sudo, timeout, sleep, upload, drop_caches, wait_idle, cool_down } = fields;
         let has_settings = on.is_some() || sudo.is_some() || timeout.is_some();
-        let kinds = [run.is_some(), sleep.is_some(), upload.is_some(), drop_caches.is_some()];
-        match kinds.iter().filter(|is_there| **is_there).count() {
-            0 => return Err("a step needs `run`, `sleep`, `upload` or `drop_caches`".into()),
-            1 if has_settings && run.is_none() => {
-                return Err("`on`, `sudo` and `timeout` belong to a step with `run`".into());
+        let has_command = run.is_some();
+        let command = |command| Step::Run(RunStep { command, on, sudo: sudo.unwrap_or(false), timeout });
+        let drop = |fields: DropCachesFields| Step::DropCaches { optional: fields.optional.unwrap_or(false) };
+        let steps = [
+            run.map(command),
+            sleep.map(Step::Sleep),
+            upload.map(|upload| Step::Upload(upload.value.placed(upload.span))),
+            drop_caches.map(drop),
+            wait_idle.map(WaitIdle::try_from).transpose()?.map(Step::WaitIdle),
+            cool_down.map(|fields| Step::CoolDown(fields.into())),
+        ];
+        let mut steps = steps.into_iter().flatten();
+        match (steps.next(), steps.next()) {
+            (None, _) => Err(format!("a step needs {KINDS}")),
+            (Some(_), Some(_)) => Err("a step does one thing: write a list of steps".into()),
+            (Some(_), None) if has_settings && !has_command => {
+                Err("`on`, `sudo` and `timeout` belong to a step with `run`".into())
             }
-            1 => {}
-            _ => return Err("a step does one thing: write a list of steps".into()),
+            (Some(step), None) => Ok(step),
         }
-        let command =
-            run.map(|command| Step::Run(RunStep { command, on, sudo: sudo.unwrap_or(false), timeout }));
-        let drop = drop_caches.map(|fields| Step::DropCaches { optional: fields.optional.unwrap_or(false) });
-        let upload = upload.map(|upload| Step::Upload(upload.value.placed(upload.span)));
-        let step = command.or(sleep.map(Step::Sleep)).or(upload).or(drop);
-        step.ok_or_else(|| "a step needs `run`, `sleep`, `upload` or `drop_caches`".into())
     }
 }
 
@@ -133,7 +160,11 @@ impl Steps {
     pub fn outside(&self) -> Steps {
         let is_outside = |step: &&Located<Step>| match &step.value {
             Step::Run(run) => run.on.as_ref().is_some_and(|on| on.as_str() != "environment"),
-            Step::DropCaches { .. } | Step::Sleep(_) | Step::Upload(_) => false,
+            Step::DropCaches { .. }
+            | Step::Sleep(_)
+            | Step::WaitIdle(_)
+            | Step::CoolDown(_)
+            | Step::Upload(_) => false,
         };
         Steps(self.0.iter().filter(is_outside).cloned().collect())
     }
@@ -143,7 +174,7 @@ impl Steps {
         self.0.iter().flat_map(|step| match &step.value {
             Step::Run(run) => vec![run.command.clone()],
             Step::Upload(upload) => std::iter::once(&upload.from).chain(&upload.to).cloned().collect(),
-            Step::DropCaches { .. } | Step::Sleep(_) => Vec::new(),
+            Step::DropCaches { .. } | Step::Sleep(_) | Step::WaitIdle(_) | Step::CoolDown(_) => Vec::new(),
         })
     }
 

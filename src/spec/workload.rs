@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::OnFailure;
 use super::expect::Expect;
 use super::located::{List, Located, Text};
 use super::metric::Metrics;
@@ -87,6 +88,19 @@ pub struct Workload {
     ///
     /// Default: the experiment's `timeout`. Example: `timeout: 90s`
     pub timeout: Option<Located<TimeSpan>>,
+    /// The longest time of a whole trial: services, `prepare`, `run` and `conclude`.
+    ///
+    /// Default: the experiment's `trial_timeout`. Example: `trial_timeout: 5m`
+    pub trial_timeout: Option<Located<TimeSpan>>,
+    /// How often a trial is tried again that failed for a cause that may pass.
+    ///
+    /// Default: the experiment's `retries`. Example: `retries: 5`
+    #[schemars(range(max = 100))]
+    pub retries: Option<Located<u32>>,
+    /// What becomes of the run when a trial has failed for good.
+    ///
+    /// Default: the experiment's `on_failure`. Example: `on_failure: stop`
+    pub on_failure: Option<Located<OnFailure>>,
     /// Measured trials of each of its cells.
     ///
     /// Default: the experiment's `repetitions`. Example: `repetitions: 5`

@@ -105,6 +105,9 @@ impl Progress {
 
     /// Says that an interrupt was understood.
     pub fn stopping(&self, now: Timestamp) {
+        if self.monitor.is_stopping() {
+            return;
+        }
         let what = "ending what runs and removing what was made; Ctrl-C again leaves at once";
         self.line(Weight::Problem, &format!("{YELLOW}stopping{PLAIN}: {what}"), now);
     }

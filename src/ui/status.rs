@@ -21,7 +21,9 @@ pub enum State {
     GoingOn,
     /// It has ended in order.
     Finished,
-    /// It was stopped, and has ended in order.
+    /// It has ended itself before its last trial, and in order.
+    Stopped,
+    /// It was interrupted, and has ended in order.
     Interrupted,
     /// It did not end in order: killed, out of power, or the disk was full.
     Killed,
@@ -32,6 +34,7 @@ impl State {
         match self {
             State::GoingOn => "going on",
             State::Finished => "finished",
+            State::Stopped => "stopped",
             State::Interrupted => "interrupted",
             State::Killed => "killed",
         }
@@ -63,7 +66,7 @@ impl View<'_> {
         let end = match self.state {
             State::GoingOn => Some(self.now),
             State::Killed => self.doing.as_ref().map(|doing| doing.time),
-            State::Finished | State::Interrupted => ended,
+            State::Finished | State::Stopped | State::Interrupted => ended,
         };
         Some(end?.duration_since(manifest.started.parse().ok()?).as_secs_f64())
     }
@@ -89,8 +92,10 @@ fn write_text(out: &mut dyn Write, view: &View<'_>) -> io::Result<()> {
         State::GoingOn => format!(" for {}", about(seconds)),
         _ => format!(" after {}", about(seconds)),
     });
+    let by = run.manifest.stopped.as_ref().filter(|_| *state == State::Stopped);
+    let by = by.map(|by| format!(" by {}", printable(by))).unwrap_or_default();
     let (path, time) = (run.directory.path().display(), time.unwrap_or_default());
-    writeln!(out, "{BOLD}{path}{PLAIN}: {}{time}", state.words())?;
+    writeln!(out, "{BOLD}{path}{PLAIN}: {}{by}{time}", state.words())?;
     writeln!(out, "{}: {}", printable(&run.manifest.title), counts(view))?;
     if let Some(doing) = &view.doing {
         let what = match state {
@@ -104,7 +109,12 @@ fn write_text(out: &mut dyn Write, view: &View<'_>) -> io::Result<()> {
     if !standing.failures.is_empty() {
         writeln!(out, "\n{BOLD}last failures{PLAIN}")?;
         for record in &standing.failures {
-            writeln!(out, "  {}  {RED}{}{PLAIN}", record.trial, failure(record))?;
+            let attempt = match (record.attempt, record.repeated) {
+                (attempt, true) => format!(" (attempt {attempt}, tried again)"),
+                (0 | 1, false) => String::new(),
+                (attempt, false) => format!(" (attempt {attempt})"),
+            };
+            writeln!(out, "  {}{attempt}  {RED}{}{PLAIN}", record.trial, failure(record))?;
         }
     }
     match (&view.report, state) {
@@ -149,7 +159,7 @@ fn failure(record: &Record) -> String {
 pub fn show_json(view: &View<'_>) -> Result<(), Error> {
     let View { run, standing, state, .. } = view;
     let failure = |record: &&Record| {
-        json!({ "trial": record.trial, "attempt": record.attempt, "stage": record.stage,
+        json!({ "trial": record.trial, "attempt": record.attempt, "repeated": record.repeated, "stage": record.stage,
                 "reason": record.reason, "started": record.started })
     };
     let object = json!({
@@ -157,6 +167,7 @@ pub fn show_json(view: &View<'_>) -> Result<(), Error> {
         "id": run.manifest.id,
         "title": run.manifest.title,
         "state": state.words().replace(' ', "-"),
+        "stopped": run.manifest.stopped,
         "started": run.manifest.started,
         "ended": run.manifest.ended,
         "elapsed_s": view.elapsed_s(),

@@ -20,6 +20,7 @@ const WORDS: &[(&str, &str)] = &[
     ("Block", "[block](#matrix)"),
     ("Command", "command line, or list of arguments"),
     ("Container", "[keys](#container)"),
+    ("CoolDownFields", "[keys](#steps)"),
     ("Cpus", "number"),
     ("DropCachesFields", "[keys](#steps)"),
     ("Duration", "duration"),
@@ -43,8 +44,10 @@ const WORDS: &[(&str, &str)] = &[
     ("Steps", "[step](#steps) or list of steps"),
     ("StopRule", "[keys](#stop)"),
     ("Stream", "name of an output"),
+    ("Temperature", "temperature"),
     ("Text", "text"),
     ("Upload", "[file](#files)"),
+    ("WaitIdleFields", "[keys](#steps)"),
     ("Workload", "[workload](#workloads)"),
 ];
 
@@ -120,7 +123,7 @@ fn words(schema: &Value) -> String {
     match schema["type"].as_str() {
         Some("object") => format!("map of names to {}", words(&schema["additionalProperties"])),
         Some("array") => format!("list of {}", words(&schema["items"])),
-        Some("integer") => "number".to_owned(),
+        Some("integer" | "number") => "number".to_owned(),
         Some("boolean") => "`true` or `false`".to_owned(),
         _ => panic!("no words for {schema}"),
     }

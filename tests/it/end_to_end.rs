@@ -60,6 +60,7 @@ fn manifest(happened: &Happened) -> Manifest {
         started: "2026-11-30T11:45:12Z".into(),
         ended: None,
         interrupted: false,
+        stopped: None,
         cells: happened.plan.cells().map(|cell| PlannedCell::from(&cell)).collect(),
         baseline: baseline.iter().map(|(axis, value)| (axis.value.clone(), value.value.clone())).collect(),
         counts: BTreeMap::new(),
@@ -80,7 +81,7 @@ fn write(happened: &Happened, results: &Path) -> PathBuf {
             _ => {}
         }
     }
-    writer.finish("2026-11-30T11:46:12Z", false).unwrap().path().to_owned()
+    writer.finish("2026-11-30T11:46:12Z", false, None).unwrap().path().to_owned()
 }
 
 #[tokio::test(start_paused = true)]

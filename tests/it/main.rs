@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests touch the disk")]
 
 mod architecture;
+mod aside;
 mod cli;
 mod cli_check;
 mod cli_explain;
@@ -15,12 +16,15 @@ mod failures;
 mod form;
 mod keys;
 mod language;
+mod limits;
 mod messages;
 mod metrics;
+mod noise;
 mod pipeline;
 mod plan;
 mod problems;
 mod report;
+mod retries;
 mod schema;
 mod services;
 mod unusual;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use runner::event::Status;
 use runner::metrics::Measurement;
-use runner::record::{Run, read_run};
+use runner::record::{Noise, Run, Suspicion, read_run};
 use runner::report::{Report, render, write};
 
 fn fixture() -> PathBuf {
@@ -91,6 +91,42 @@ fn a_run_that_was_copied_elsewhere_has_no_index() {
     let run = copy_of_fixture(results.path(), "somewhere-else", "run");
     assert_eq!(write(&run).unwrap().files.len(), 3);
     assert!(!results.path().join("somewhere-else/README.md").exists());
+}
+
+#[test]
+fn suspicious_trials_and_unlike_machines_are_said_above_the_tables() {
+    let mut run = read_run(&fixture()).unwrap();
+    let measured = run.records.iter_mut().filter(|record| record.workload == "network");
+    for (record, number) in measured.zip(0..) {
+        let suspicious = match number % 4 {
+            0 => vec![Suspicion::OtherPrograms, Suspicion::Throttled],
+            1 => vec![Suspicion::Steal],
+            _ => Vec::new(),
+        };
+        record.noise = Some(Noise {
+            others_cpu_percent: Some(20.0 + f64::from(number)),
+            steal_percent: Some(1.25),
+            throttled: Some(number % 4 == 0),
+            suspicious,
+            ..Noise::default()
+        });
+        let of_server = vec![Suspicion::Hot; usize::from(number == 0)];
+        let noise = Noise { temperature_c_after: Some(85.0), suspicious: of_server, ..Noise::default() };
+        record.noise_of_services = [("gigabit-server".to_owned(), noise)].into();
+    }
+    for (host, fact, value) in [
+        (1, "kernel", "Linux 5.10"),
+        (0, "docker: iperf3", "iperf 3.9"),
+        (1, "docker: iperf3", "iperf 3.9"),
+        (0, "iperf3", "iperf 3.12"),
+        (1, "iperf3", "iperf 3.12"),
+        (1, "docker: dd", "dd 9.1"),
+    ] {
+        run.hosts[host].facts.insert(fact.to_owned(), value.to_owned());
+    }
+    let markdown = render(&run).unwrap().markdown;
+    let (tables, _) = markdown.split_once("## nap").unwrap();
+    insta::assert_snapshot!("noise.md", tables);
 }
 
 #[test]

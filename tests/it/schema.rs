@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
+use runner::spec::wait::Celsius;
 use runner::spec::{TimeSpan, schema};
 use serde_json::{Value, json};
 
@@ -48,6 +49,7 @@ const BEYOND: &[(&str, &[&str])] = &[
             "several-commands-in-a-list",
             "shells",
             "step-on-unknown-host",
+            "wait-idle-misspelt",
             "unknown-axis",
             "unknown-names-in-matrix",
             "unknown-tool-and-metric",
@@ -183,6 +185,15 @@ fn every_mistake_of_form_is_refused_and_no_other() {
     }
     assert!(wrong.is_empty(), "{wrong}");
     assert!(unseen.is_empty(), "no such file: {unseen:?}");
+}
+
+#[test]
+fn temperatures_are_those_of_the_parser() {
+    let form = &SCHEMA["$defs"]["Temperature"];
+    for text in ["60C", "60 °C", "72.5C", "60", "60F", "-3C", "1e2C", "C", "hot", ""] {
+        let accepted = jsonschema::is_valid(form, &json!(text));
+        assert_eq!(accepted, Celsius::parse(text).is_ok(), "{text}");
+    }
 }
 
 #[test]

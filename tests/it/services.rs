@@ -23,6 +23,7 @@ workloads:
     cleanup: remove
 matrix: [{{ host: client }}]
 repetitions: 1
+retries: 0
 "
     )
 }
@@ -131,8 +132,7 @@ async fn a_service_that_served_and_ended_well_is_no_failure() {
 
 #[tokio::test(start_paused = true)]
 async fn services_are_stopped_whatever_happens() {
-    let cases: [(&str, &str, u64); 3] =
-        [("before", "prepare", 1), ("send", "run", 6), ("after", "conclude", 6)];
+    let cases: [(&str, &str, u64); 3] = [("before", "prepare", 1), ("send", "run", 6), ("after", "", 6)];
     for (failing, stage, end) in cases {
         let world = World::new(move |_, command| match command.split(' ').next() {
             Some("serve") => forever(),
@@ -143,7 +143,8 @@ async fn services_are_stopped_whatever_happens() {
         });
         let happened = world.run(&yaml(PORT)).await;
         let outcome = happened.outcome();
-        assert_eq!(outcome.status, Status::Failed);
+        // What fails after the measurement does not void it.
+        assert_eq!(outcome.status, if stage.is_empty() { Status::Ok } else { Status::Failed });
         assert_eq!(runner::record::word(&outcome.stage), stage);
         assert_eq!(happened.spans()[0].3, end, "{failing}");
         assert!(happened.commands().contains(&"client remove"));

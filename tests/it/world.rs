@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runner::diagnostic::{Problems, Sources};
-use runner::event::{Event, Outcome};
-use runner::execution::Run;
+use runner::event::{Event, Facts, Outcome};
+use runner::execution::{Connector, Run};
 use runner::hosts::Machine;
 use runner::plan::Plan;
 use runner::spec::{self, Fragment, Reader, Spec};
 use runner::transports::fake::{Fake, Reply};
+use runner::transports::job::{Ended, Job};
+use runner::transports::{Chunk, Direct, Input, Pipe, Program, Shells, Transport, TransportError};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -27,7 +29,7 @@ pub fn plan(yaml: &str) -> Result<(Spec, Sources, Plan), Problems> {
     for planned in [yaml, &spec.to_yaml()] {
         let mut found = crate::schema::mistakes(planned);
         // A key with nothing behind it reads as if it were not there; in an editor it is not finished.
-        found.retain(|mistake| !mistake.contains("null is not of type"));
+        found.retain(|mistake| !mistake.contains(": null is "));
         assert!(found.is_empty(), "the schema refuses {found:#?} in\n{planned}");
     }
     Ok((spec, sources, plan))
@@ -63,6 +65,89 @@ pub fn is_readiness(script: &str) -> bool {
     ["0A ' /proc/net/tcp", "echo seen", ".out \"$b\""].iter().any(|part| script.contains(part))
 }
 
+/// The way to a fake machine, which can be lost: what begins or ends while it is gets an error.
+#[derive(Clone)]
+struct Way {
+    fake: Fake,
+    host: String,
+    is_lost: Arc<dyn Fn(&str, u64) -> bool + Send + Sync>,
+    start: Instant,
+}
+
+impl Way {
+    fn check(&self) -> Result<(), TransportError> {
+        match (self.is_lost)(&self.host, self.start.elapsed().as_secs()) {
+            true => Err(TransportError {
+                message: format!("`{}`: the connection was lost", self.host),
+                hint: None,
+                is_lost: true,
+            }),
+            false => Ok(()),
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Transport for Way {
+    async fn open(&self, program: Program) -> Result<Pipe, TransportError> {
+        self.check()?;
+        let mut inner = self.fake.open(program).await?;
+        let (input, mut queue) = Input::queue();
+        let (pipe, output) = Pipe::new(input);
+        let way = self.clone();
+        tokio::spawn(async move {
+            while let Some(script) = queue.recv().await {
+                let script = String::from_utf8(script).unwrap();
+                inner.input.send(&script);
+                // What tells a shell what it is to know has no answer.
+                let answers = if script.starts_with('{') { 2 } else { 0 };
+                let before = way.check();
+                let mut chunks = Vec::new();
+                for _ in 0..answers {
+                    chunks.push(inner.next().await);
+                }
+                if let Err(error) = before.and_then(|()| way.check()) {
+                    chunks = vec![Chunk::Ended(Err(error))];
+                }
+                // Nobody may listen any more.
+                chunks.into_iter().for_each(|chunk| drop(output.send(chunk)));
+            }
+        });
+        Ok(pipe)
+    }
+
+    fn shells(&self) -> &Shells {
+        self.fake.shells()
+    }
+
+    fn reconnect(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn direct(&self) -> Option<&dyn Direct> {
+        Some(self)
+    }
+}
+
+#[async_trait::async_trait]
+impl Direct for Way {
+    fn can(&self, _: &Job) -> bool {
+        true
+    }
+
+    async fn run(
+        &self,
+        job: &Job,
+        timeout: Option<Duration>,
+        stop: &CancellationToken,
+    ) -> Result<Ended, TransportError> {
+        self.check()?;
+        let ended = Direct::run(&self.fake, job, timeout, stop).await;
+        self.check()?;
+        ended
+    }
+}
+
 type Answer = Arc<dyn Fn(&str, &str) -> Reply + Send + Sync>;
 
 /// The machines and what they answer.
@@ -71,7 +156,9 @@ pub struct World {
     commands: Answer,
     looks: Answer,
     stop_after: Option<Duration>,
-    unreachable: Vec<&'static str>,
+    unreachable: Vec<(&'static str, u64)>,
+    thermometers: Vec<&'static str>,
+    is_lost: Arc<dyn Fn(&str, u64) -> bool + Send + Sync>,
 }
 
 /// What happened.
@@ -102,7 +189,15 @@ impl World {
             looks: Arc::new(looks),
             stop_after: None,
             unreachable: Vec::new(),
+            thermometers: Vec::new(),
+            is_lost: Arc::new(|_, _| false),
         }
+    }
+
+    /// The way to a host is lost while `is_lost(host, second)`.
+    pub fn lost(mut self, is_lost: impl Fn(&str, u64) -> bool + Send + Sync + 'static) -> Self {
+        self.is_lost = Arc::new(is_lost);
+        self
     }
 
     /// The runner's own scripts are answered by `looks` where it gives an answer.
@@ -118,9 +213,20 @@ impl World {
         self
     }
 
-    /// A host that could not be connected.
-    pub fn unreachable(mut self, host: &'static str) -> Self {
-        self.unreachable.push(host);
+    /// A host that can't be connected.
+    pub fn unreachable(self, host: &'static str) -> Self {
+        self.unreachable_until(host, u64::MAX)
+    }
+
+    /// A host that can't be connected before this second.
+    pub fn unreachable_until(mut self, host: &'static str, second: u64) -> Self {
+        self.unreachable.push((host, second));
+        self
+    }
+
+    /// Every machine has this thermal sensor, a file.
+    pub fn thermometer(mut self, path: &'static str) -> Self {
+        self.thermometers.push(path);
         self
     }
 
@@ -131,7 +237,7 @@ impl World {
         });
         let start = Instant::now();
         let (commands, looks) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
-        let mut machines = BTreeMap::new();
+        let (mut machines, mut missing) = (BTreeMap::new(), BTreeMap::new());
         for host in plan.hosts() {
             let (world, name) = (self.clone(), host.clone());
             let (commands, looks) = (commands.clone(), looks.clone());
@@ -147,16 +253,39 @@ impl World {
                     (world.commands)(&name, script)
                 }
             };
-            let machine = match self.unreachable.contains(&host.as_str()) {
-                true => Err(format!("`{host}`: connection refused")),
-                false => Ok(Arc::new(Machine::fake(&host, Fake::new(answer)))),
+            let (fake, is_lost) = (Fake::new(answer), self.is_lost.clone());
+            let way = Way { fake, host: host.clone(), is_lost, start };
+            let until = self.unreachable.iter().find(|(name, _)| *name == host).map(|(_, second)| *second);
+            let machine = match until {
+                Some(second) => {
+                    missing.insert(host.clone(), (second, way));
+                    Err(format!("`{host}`: connection refused"))
+                }
+                None => {
+                    let mut machine = Machine::fake(&host, way);
+                    let sensors = self.thermometers.iter().map(|path| ((*path).to_owned(), None));
+                    machine.sensors.thermometers = sensors.collect();
+                    Ok(Arc::new(machine))
+                }
             };
             machines.insert(host, machine);
         }
+        let missing = Arc::new(Mutex::new(missing));
+        let connector: Connector = Box::new(move |host| {
+            let mut missing = missing.lock().unwrap();
+            let is_there = missing.get(&host).is_some_and(|(second, _)| start.elapsed().as_secs() >= *second);
+            let way = if is_there { missing.remove(&host).map(|(_, way)| way) } else { None };
+            Box::pin(async move {
+                let message = format!("`{host}`: connection refused");
+                let refused = TransportError { message, hint: None, is_lost: true };
+                way.map(|way| (Machine::fake(&host, way), Facts::new())).ok_or(refused)
+            })
+        });
         let (events, mut receiver) = unbounded_channel();
         let stop = CancellationToken::new();
         let experiment = (spec.clone(), sources, plan.clone());
-        let run = Run::new("test".into(), experiment, machines, stop.clone(), events);
+        let mut run = Run::new("test".into(), experiment, machines, stop.clone(), events);
+        run.connector = Some(connector);
         if let Some(time) = self.stop_after {
             tokio::spawn(async move {
                 tokio::time::sleep(time).await;
@@ -217,7 +346,8 @@ impl Happened {
             let Event::TrialStarted { trial, hosts } = event else { continue };
             let is_end =
                 |event: &Event| matches!(event, Event::TrialFinished(outcome) if outcome.trial == *trial);
-            let (end, _) = self.events.iter().find(|(_, event)| is_end(event)).unwrap();
+            let mut ends = self.events.iter().filter(|(second, event)| second >= start && is_end(event));
+            let (end, _) = ends.next().unwrap();
             spans.push((trial.id(), hosts.clone(), *start, *end));
         }
         spans

@@ -7,6 +7,7 @@ mod containers;
 mod files;
 mod keys;
 mod lab;
+mod noise;
 mod reach;
 mod runs;
 mod ssh;

@@ -1,26 +1,23 @@
 //! Connects to every host of a plan at once and reads its facts.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::Machines;
 use super::experiment::Experiment;
-use crate::environments::DEFAULT_WORKDIR;
 use crate::error::Error;
 use crate::event::Event;
-use crate::hosts::{self, Machine};
-use crate::transports::TransportError;
+use crate::execution::{self, Connected};
+use crate::hosts::Machine;
 
 pub(super) async fn connect(
     experiment: &Experiment,
     events: &UnboundedSender<Event>,
-) -> Result<Machines, Error> {
+) -> Result<Connected, Error> {
     let names = experiment.plan.hosts();
     let connected = join_all(names.iter().map(|name| one(experiment, name, events))).await;
-    let machines: Machines = names.into_iter().zip(connected).collect();
+    let machines: Connected = names.into_iter().zip(connected).collect();
     match machines.values().any(Result::is_ok) {
         true => Ok(machines),
         false => Err(Error::Hosts(machines.into_values().filter_map(Result::err).collect())),
@@ -32,7 +29,7 @@ async fn one(
     name: &str,
     events: &UnboundedSender<Event>,
 ) -> Result<Arc<Machine>, String> {
-    let result = connect_one(experiment, name).await;
+    let result = execution::connect(&experiment.spec, &experiment.sources, name).await;
     let say = |event| {
         // The receiver lives as long as the run.
         let _ = events.send(event);
@@ -50,21 +47,4 @@ async fn one(
             Err(reason)
         }
     }
-}
-
-async fn connect_one(
-    experiment: &Experiment,
-    name: &str,
-) -> Result<(Machine, crate::event::Facts), TransportError> {
-    let machine = hosts::connect(name, &experiment.spec.hosts[name], &experiment.sources).await?;
-    let tools: BTreeSet<&str> = experiment
-        .spec
-        .workloads
-        .values()
-        .filter_map(|workload| workload.metrics.tool.as_ref())
-        .map(|tool| tool.as_str())
-        .collect();
-    let facts =
-        hosts::facts(&*machine.transport, DEFAULT_WORKDIR, &tools.into_iter().collect::<Vec<_>>()).await?;
-    Ok((machine, facts))
 }

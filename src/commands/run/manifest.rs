@@ -43,6 +43,7 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: String)
         started: timestamp(),
         ended: None,
         interrupted: false,
+        stopped: None,
         cells: plan.cells().map(|cell| PlannedCell::from(&cell)).collect(),
         baseline: spec
             .report

@@ -22,10 +22,21 @@ pub(super) struct Recorder {
     plan: Plan,
     facts: BTreeMap<String, Facts>,
     failed: usize,
+    stopped: Option<String>,
     /// When `status.json` is written again.
     pace: Pace,
     /// Whether it lags behind.
     is_stale: bool,
+}
+
+/// A run that is over.
+pub(super) struct Recorded {
+    /// Where its results lie.
+    pub directory: PathBuf,
+    /// How many trials are not ok.
+    pub failed: usize,
+    /// Whether the run itself has ended it before its last trial, by its deadline or after a failure.
+    pub is_stopped: bool,
 }
 
 /// Shows what happens before there is anything to write, and keeps it; it never returns by itself, since
@@ -57,19 +68,19 @@ async fn after(wait: Option<Duration>) {
 
 impl Recorder {
     pub(super) fn new(writer: RunWriter, progress: Progress, plan: &Plan) -> Self {
-        let (facts, pace) = (BTreeMap::new(), Pace::default());
-        Recorder { writer, progress, plan: plan.clone(), facts, failed: 0, pace, is_stale: true }
+        let (plan, facts, pace) = (plan.clone(), BTreeMap::new(), Pace::default());
+        Recorder { writer, progress, plan, facts, failed: 0, stopped: None, pace, is_stale: true }
     }
 
-    /// Executes `run` while its events are recorded; `early` are those that were shown before. Returns where the results lie and how many trials
-    /// are not ok. When nothing more can be written, the run is stopped: measuring on would be for
+    /// Executes `run` while its events are recorded; `early` are those that were shown before. When nothing
+    /// more can be written, the run is stopped: measuring on would be for
     /// nothing.
     pub(super) async fn record(
         mut self,
         run: Run,
         early: Vec<Event>,
         mut events: UnboundedReceiver<Event>,
-    ) -> Result<(PathBuf, usize), Error> {
+    ) -> Result<Recorded, Error> {
         let stop = run.stop.clone();
         let execute = async {
             run.execute().await;
@@ -112,8 +123,10 @@ impl Recorder {
         let ((), result) = tokio::join!(biased; execute, consume);
         self.progress.finish(Timestamp::now());
         result?;
-        let directory = self.writer.finish(&timestamp(), stop.is_cancelled())?;
-        Ok((directory.path().to_owned(), self.failed))
+        let is_stopped = self.stopped.is_some();
+        let is_interrupted = stop.is_cancelled() && !is_stopped;
+        let directory = self.writer.finish(&timestamp(), is_interrupted, self.stopped)?;
+        Ok(Recorded { directory: directory.path().to_owned(), failed: self.failed, is_stopped })
     }
 
     /// How long until something is to be shown or written again, if nothing happens before.
@@ -141,13 +154,17 @@ impl Recorder {
 
     fn write(&mut self, event: &Event) -> Result<(), RecordError> {
         match event {
+            Event::RunStopped { by } => {
+                self.stopped = Some(by.clone());
+                Ok(())
+            }
             Event::FactsFound { host, facts } => {
                 let all = self.facts.entry(host.clone()).or_default();
                 all.extend(facts.clone());
                 self.writer.write_host(host, all)
             }
             Event::TrialFinished(outcome) => {
-                self.failed += usize::from(outcome.status != Status::Ok);
+                self.failed += usize::from(outcome.status != Status::Ok && !outcome.is_repeated);
                 self.writer.write_outcome(outcome, &self.plan.cell(outcome.trial.index)).map(drop)
             }
             _ => Ok(()),

@@ -8,6 +8,7 @@ use crate::diagnostic::Span;
 use crate::spec::Text;
 use crate::spec::service::Ready;
 use crate::spec::step::{RunStep, Step, Steps, Upload};
+use crate::spec::wait::{CoolDown, WaitIdle};
 use crate::spec::workload::Command;
 
 impl Teller<'_> {
@@ -104,6 +105,14 @@ impl Teller<'_> {
             }
             Step::Sleep(time) => plain("on no machine".to_owned(), format!("sleep {time}")),
             Step::Upload(file) => self.upload(stage, file, span),
+            Step::WaitIdle(WaitIdle { load_below, within }) => {
+                plain(self.cell.host.clone(), format!("wait_idle: load below {load_below}, within {within}"))
+            }
+            Step::CoolDown(CoolDown { below, within, optional }) => {
+                let optional = if *optional { ", where it has a sensor" } else { "" };
+                let whereabouts = format!("{}{optional}", self.cell.host);
+                plain(whereabouts, format!("cool_down: below {below}, within {within}"))
+            }
         }
     }
 

@@ -18,10 +18,10 @@ pub(super) fn check(
             Step::Run(run) => {
                 let command = &run.command;
                 problems.extend(names.check(command, sources));
-                if is_nearly_drop_caches(command) {
+                if let Some(word) = nearly_a_word(command) {
                     problems.push(
                         Problem::at(command.span, format!("`{}` is taken for a command", command.value))
-                            .help("did you mean `drop_caches`?"),
+                            .help(format!("did you mean `{word}`?")),
                     );
                 }
                 if let Some(on) = run.on.as_ref().filter(|on| !["host", "environment"].contains(&on.as_str()))
@@ -30,7 +30,7 @@ pub(super) fn check(
                 }
             }
             Step::Upload(upload) => check_upload(upload, names, sources, problems),
-            Step::DropCaches { .. } | Step::Sleep(_) => {}
+            Step::DropCaches { .. } | Step::Sleep(_) | Step::WaitIdle(_) | Step::CoolDown(_) => {}
         }
     }
 }
@@ -56,7 +56,8 @@ pub(super) fn stays_inside(path: &Text) -> Option<Problem> {
     })
 }
 
-/// One word that is one or two letters away from the step `drop_caches`.
-fn is_nearly_drop_caches(command: &str) -> bool {
-    command.trim() == command && strsim::levenshtein(command, "drop_caches") <= 2
+/// The step that a command is one or two letters away from.
+fn nearly_a_word(command: &str) -> Option<&'static str> {
+    let is_near = |word: &&str| strsim::levenshtein(command, word) <= 2;
+    ["drop_caches", "wait_idle", "cool_down"].into_iter().find(is_near)
 }

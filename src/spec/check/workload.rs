@@ -17,9 +17,6 @@ pub(super) fn check(
 ) {
     let before = problems.len();
     parameters::check(name, workload, problems);
-    if let Some(timeout) = workload.timeout.as_ref().filter(|timeout| timeout.value.0.is_zero()) {
-        problems.push(Problem::at(timeout.span, "nothing ends in no time").help("write a longer `timeout`"));
-    }
     let cell = spec.cell_names(workload.parameters.keys());
     let beside = spec.trial_names(workload);
     variable_names(&workload.env, problems);

@@ -9,6 +9,7 @@ use super::super::host::{Ssh, SshFields};
 use super::super::located::{List, Located, Text};
 use super::super::step::{Step, StepFields, Steps, Upload, UploadFields};
 use super::super::time::TimeSpan;
+use super::super::wait::Celsius;
 use super::super::workload::Command;
 
 /// A value with its place is written like the value alone. Text may be any scalar, since it keeps its letters.
@@ -69,6 +70,7 @@ form!(Step, "Step", |generator| {
             "const": "drop_caches",
             "description": "Writes the page cache back and empties it on the machine that owns it.",
         },
+        { "const": "wait_idle", "description": "Waits until the machine has nothing to do." },
         generator.subschema_for::<Text>(),
         generator.subschema_for::<StepFields>(),
     ]
@@ -85,6 +87,8 @@ form!(TimeSpan, "Duration", |_| {
         r"|ns|nsecs?|nanos?|nanoseconds?),?\s*)+$",
     ),
 });
+
+form!(Celsius, "Temperature", |_| { "type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*°?C\s*$" });
 
 /// One entry of `files`, or a list of them.
 pub struct Files;

@@ -255,6 +255,7 @@ pub(super) mod tests {
             identity: None,
             jump: None,
             known_hosts: KnownHosts::Default,
+            reconnect: std::time::Duration::ZERO,
             config: None,
         }
     }

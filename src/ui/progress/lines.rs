@@ -27,6 +27,18 @@ pub(super) fn line(event: &Event, monitor: &Monitor) -> Option<(Weight, String)>
         Event::HostFailed { reason, .. } => {
             (Weight::Problem, format!("{RED}host failed{PLAIN} {}", printable(reason)))
         }
+        Event::HostSetAside { host, reason } => {
+            let (host, reason) = (printable(host), printable(reason));
+            let text = format!("{RED}set aside{PLAIN}  {host}: {reason}; its trials wait, others go on");
+            (Weight::Problem, text)
+        }
+        Event::HostBack { host } => {
+            (Weight::Problem, format!("back       {}: its trials go on", printable(host)))
+        }
+        Event::RunStopped { by } => {
+            let by = printable(by);
+            (Weight::Problem, format!("{YELLOW}stopping{PLAIN}: stopped by {by}; nothing new starts"))
+        }
         Event::Preparing { host, what } => {
             (Weight::Detail, format!("{}: {}", printable(host), printable(what)))
         }
@@ -54,13 +66,20 @@ fn finished(outcome: &Outcome, monitor: &Monitor) -> (Weight, String) {
         0 | 1 => String::new(),
         attempt => format!(" (attempt {attempt})"),
     };
+    let reason = || {
+        let stage = outcome.stage.map(|stage| format!("{}: ", word(&stage))).unwrap_or_default();
+        format!("{stage}{}", printable(outcome.reason.as_deref().unwrap_or_default()))
+    };
+    if outcome.is_repeated {
+        let (blank, again) = (" ".repeat(count.len()), format!("{YELLOW}tried again{PLAIN}"));
+        let text = format!("{blank}  {again}  {id} (attempt {} failed)  {}", outcome.attempt, reason());
+        return (Weight::Problem, text);
+    }
     if outcome.status == Status::Ok {
         return (Weight::Note, format!("{count}  ok           {id}{attempt}  {}", headline(outcome)));
     }
-    let stage = outcome.stage.map(|stage| format!("{}: ", word(&stage))).unwrap_or_default();
-    let reason = printable(outcome.reason.as_deref().unwrap_or_default());
     let status = word(&outcome.status);
-    (Weight::Problem, format!("{count}  {RED}{status:<11}{PLAIN}  {id}{attempt}  {stage}{reason}"))
+    (Weight::Problem, format!("{count}  {RED}{status:<11}{PLAIN}  {id}{attempt}  {}", reason()))
 }
 
 /// The first value of a trial, as a person reads it.

@@ -1,0 +1,146 @@
+//! One trial with all its attempts: which failure is tried again, and when its record is told.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use super::cell::CellState;
+use super::{Cause, Run, limits, timestamp, trial};
+use crate::event::{Event, Outcome, Stage, Status, Verdict, Verdicts};
+use crate::plan::{Cell, Trial, Turn};
+
+/// How long the record of the last trial of a cell waits for the cell's clean-up: a kill in between would lose
+/// that trial.
+const RECORD_WAITS: Duration = Duration::from_secs(20);
+
+/// A trial that is to be started.
+pub(super) struct Start {
+    pub turn: Turn,
+    /// How often it was tried before.
+    pub attempts: u32,
+    /// Whether it waits once for a host that does not answer, rather than fail for good.
+    pub may_wait: bool,
+}
+
+/// What comes back when a trial is over.
+pub(super) struct Finished {
+    pub cell: usize,
+    pub state: Option<CellState>,
+    /// The hosts that do not answer any more, and why.
+    pub gone: Vec<(String, String)>,
+    /// The trial itself, when it waits for one of them.
+    pub waits: Option<Start>,
+}
+
+/// Tries a trial until it is over.
+pub(super) async fn one(
+    run: &Run,
+    cell: Rc<Cell>,
+    Start { turn, attempts, may_wait }: Start,
+    state: Option<CellState>,
+    is_last: bool,
+) -> Finished {
+    let trial = Trial::new(turn, cell.name.clone());
+    let mut state = match state {
+        Some(state) => state,
+        None => CellState::new(run, &cell),
+    };
+    let retries = limits::retries(run, &cell);
+    let mut attempt = attempts;
+    let (outcome, cause) = loop {
+        attempt += 1;
+        run.say(Event::TrialStarted { trial: trial.clone(), hosts: cell.hosts().into_iter().collect() });
+        let (mut outcome, cause) = trial::execute(run, &cell, &mut state, &trial, attempt).await;
+        let retry = attempt - attempts;
+        if retry > retries || !cause.is_some_and(Cause::may_pass) || run.stop.is_cancelled() {
+            break (outcome, cause);
+        }
+        outcome.is_repeated = true;
+        told(run, outcome).await;
+        tokio::select! {
+            () = tokio::time::sleep(limits::wait_before(retry)) => {}
+            // Its record says that another attempt was to follow.
+            () = run.stop.cancelled() => {
+                return Finished { cell: turn.cell, state: Some(state), gone: Vec::new(), waits: None };
+            }
+        }
+    };
+    let is_failed = cause.is_some() && !run.stop.is_cancelled();
+    let gone =
+        if is_failed && cause == Some(Cause::Connection) { gone(run, &cell).await } else { Vec::new() };
+    let waits = (!gone.is_empty() && may_wait && retries > 0).then_some(Start {
+        turn,
+        attempts: attempt,
+        may_wait: false,
+    });
+    if waits.is_some() {
+        told(run, Outcome { is_repeated: true, ..outcome }).await;
+        return Finished { cell: turn.cell, state: Some(state), gone, waits };
+    }
+    if is_failed && limits::stops_on_failure(run, &cell) {
+        run.stop_by(format!("`on_failure: stop`, after {} failed", trial.id()));
+    }
+    let state = match is_last {
+        true => {
+            release(run, &cell, state, outcome).await;
+            None
+        }
+        false => {
+            told(run, outcome).await;
+            Some(state)
+        }
+    };
+    Finished { cell: turn.cell, state, gone, waits }
+}
+
+/// Tells what became of an attempt. Who receives the event writes its record now, before the next trial
+/// starts: on the machine that runs `runner`, the write would disturb it.
+async fn told(run: &Run, outcome: Outcome) {
+    run.say(Event::TrialFinished(Box::new(outcome)));
+    tokio::task::yield_now().await;
+}
+
+/// Removes what was made for a cell, so that the record of its last trial tells of it; not longer than that
+/// record may wait.
+async fn release(run: &Run, cell: &Cell, state: CellState, outcome: Outcome) {
+    let troubles = state.troubles.clone();
+    let mut releasing = std::pin::pin!(state.release(run, cell));
+    let is_over = tokio::time::timeout(RECORD_WAITS, &mut releasing).await.is_ok();
+    told(run, trial::with_troubles(outcome, troubles.take())).await;
+    if !is_over {
+        releasing.await;
+    }
+}
+
+/// The hosts of a cell that do not answer, and why.
+async fn gone(run: &Run, cell: &Cell) -> Vec<(String, String)> {
+    let hosts = cell.hosts();
+    let answers = join_all(hosts.iter().map(|host| run.machines.answers(run, host))).await;
+    let gone = hosts.into_iter().zip(answers);
+    gone.filter_map(|(host, answer)| Some((host, answer.err()?))).collect()
+}
+
+/// Tells that a trial was never begun, because its host did not come back.
+pub(super) async fn not_begun(run: &Run, cell: &Cell, start: &Start, reason: String) {
+    let outcome = Outcome {
+        trial: Trial::new(start.turn, cell.name.clone()),
+        attempt: start.attempts + 1,
+        status: Status::Failed,
+        stage: Some(Stage::Host),
+        reason: Some(reason),
+        is_repeated: false,
+        verdicts: Verdicts { setup: Verdict::Failed, ..Verdicts::default() },
+        started: timestamp(),
+        elapsed_s: 0.0,
+        measurements: Vec::new(),
+        warnings: Vec::new(),
+        caches: Vec::new(),
+        waits: Vec::new(),
+        noise: None,
+        noise_of_services: Default::default(),
+        expectations: Vec::new(),
+        outputs: Default::default(),
+    };
+    told(run, outcome).await;
+}

@@ -1,0 +1,105 @@
+//! The machines of a run: connected, or why one is not. One that was not there at the start may come later.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use super::{Cause, Failure, Run};
+use crate::diagnostic::Sources;
+use crate::environments::DEFAULT_WORKDIR;
+use crate::event::{Event, Facts, Stage};
+use crate::hosts::{self, Machine};
+use crate::spec::Spec;
+use crate::transports::{TransportError, job};
+
+/// The longest time that a host may take to answer.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
+
+/// A connected machine by its name, or why it is not connected.
+pub type Connected = BTreeMap<String, Result<Arc<Machine>, String>>;
+
+/// Connects to a host by its name.
+pub type Connector =
+    Box<dyn Fn(String) -> BoxFuture<'static, Result<(Machine, Facts), TransportError>> + Send + Sync>;
+
+/// Every host of a plan.
+pub(super) struct Machines(Mutex<Connected>);
+
+impl Machines {
+    pub(super) fn new(connected: Connected) -> Self {
+        Machines(Mutex::new(connected))
+    }
+
+    fn get(&self, host: &str) -> Option<Result<Arc<Machine>, String>> {
+        self.0.lock().ok()?.get(host).cloned()
+    }
+
+    /// Those that are connected.
+    pub(super) fn connected(&self) -> Vec<Arc<Machine>> {
+        self.0.lock().map(|machines| machines.values().flatten().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Those that are not, and why.
+    pub(super) fn missing(&self) -> Vec<(String, String)> {
+        let missing = |(host, machine): (&String, &Result<_, String>)| {
+            Some((host.clone(), machine.as_ref().err()?.clone()))
+        };
+        self.0.lock().map(|machines| machines.iter().filter_map(missing).collect()).unwrap_or_default()
+    }
+
+    pub(super) fn machine(&self, host: &str) -> Result<Arc<Machine>, Failure> {
+        let missing = |reason: String| Failure::new(Stage::Host, reason).with(Cause::Connection);
+        self.get(host).unwrap_or_else(|| Err(format!("host `{host}` is not connected"))).map_err(missing)
+    }
+
+    /// Whether a host answers; one that never was connected is connected first.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub(super) async fn answers(&self, run: &Run, host: &str) -> Result<(), String> {
+        let answer = async {
+            match self.get(host) {
+                Some(Ok(machine)) => {
+                    job::query(&*machine.transport, ":").await.map(drop).map_err(|error| error.with_hint())
+                }
+                _ => self.connect(run, host).await,
+            }
+        };
+        let within = tokio::time::timeout(ANSWERS_WITHIN, answer).await;
+        within.unwrap_or_else(|_| Err(format!("`{host}`: no answer within {} s", ANSWERS_WITHIN.as_secs())))
+    }
+
+    async fn connect(&self, run: &Run, host: &str) -> Result<(), String> {
+        let connected = match &run.connector {
+            Some(connector) => connector(host.to_owned()).await,
+            None => connect(&run.spec, &run.sources, host).await,
+        };
+        let (machine, facts) = connected.map_err(|error| error.with_hint())?;
+        if let Ok(mut machines) = self.0.lock() {
+            machines.insert(host.to_owned(), Ok(Arc::new(machine)));
+        }
+        run.say(Event::HostReady { host: host.to_owned() });
+        run.say(Event::FactsFound { host: host.to_owned(), facts });
+        Ok(())
+    }
+}
+
+/// Connects to the host `name` of a checked experiment and reads its facts.
+///
+/// # Errors
+/// When it can't be reached, or does not tell them.
+pub async fn connect(spec: &Spec, sources: &Sources, name: &str) -> Result<(Machine, Facts), TransportError> {
+    let mut machine = hosts::connect(name, &spec.hosts[name], sources).await?;
+    hosts::find_probes(&mut machine).await?;
+    let tools: BTreeSet<&str> = spec
+        .workloads
+        .values()
+        .filter_map(|workload| workload.metrics.tool.as_ref())
+        .map(|tool| tool.as_str())
+        .collect();
+    let facts =
+        hosts::facts(&*machine.transport, DEFAULT_WORKDIR, &tools.into_iter().collect::<Vec<_>>()).await?;
+    Ok((machine, facts))
+}
