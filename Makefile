@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lab lab-down bench
+.PHONY: help demo test soak lint lab lab-down bench
 
 # Where rustup puts cargo, also when the shell was started before it did.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
@@ -65,6 +65,12 @@ test: ## set up, bring up the lab, and run every test; without Docker all but th
 	    here) cargo test --locked --lib --bins --test it ;; \
 	    esac; \
 	fi
+
+soak: ## run the tests that take minutes: many kills, long runs
+	@scripts/setup test
+	@lab/up
+	@echo "soak: running the ignored live tests"
+	@cargo test --locked --test live -- --ignored
 
 lint: ## check format, clippy, and, where installed, cargo-deny and shellcheck
 	@echo "lint: cargo fmt --check"

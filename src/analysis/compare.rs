@@ -115,6 +115,8 @@ mod tests {
                 .map(|part| part.split_once('=').map(|(k, v)| (k.into(), v.into())).unwrap())
                 .collect(),
             repetitions: 1,
+            warmup: 0,
+            settings: String::new(),
         }
     }
 

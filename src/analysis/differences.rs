@@ -167,6 +167,8 @@ mod tests {
             host: host.into(),
             environment: environment.into(),
             parameters: Default::default(),
+            warmup: 0,
+            settings: String::new(),
             repetitions: 1,
         };
         let hosts = ["a", "b", "c"];

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::Args;
+use clap::{Args, FromArgMatches};
 
 /// What the command line changes of an experiment.
 #[derive(Debug, Clone, Default, Args)]
@@ -29,6 +29,47 @@ pub struct Changes {
     /// Another value in the file, as in workloads.write.timeout=90s; may be given again.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<SetOption>,
+}
+
+impl Changes {
+    /// The words that give these changes on a command line.
+    pub fn words(&self) -> Vec<String> {
+        let Changes { hosts, repetitions, seed, condition, axes, sets } = self;
+        let given = [
+            hosts.as_ref().map(|path| format!("--hosts={}", path.display())),
+            repetitions.map(|count| format!("--repetitions={count}")),
+            seed.map(|seed| format!("--seed={seed}")),
+            condition.as_ref().map(|condition| format!("--where={condition}")),
+        ];
+        let axes = axes.iter().map(|axis| format!("--axis={axis}"));
+        let sets = sets.iter().map(|set| format!("--set={set}"));
+        given.into_iter().flatten().chain(axes).chain(sets).collect()
+    }
+
+    /// The changes that these words give.
+    ///
+    /// # Errors
+    /// What clap says of them.
+    pub fn from_words(words: &[String]) -> Result<Self, String> {
+        let command = Changes::augment_args(clap::Command::new("runner").no_binary_name(true));
+        let matches = command.try_get_matches_from(words).map_err(|error| error.to_string())?;
+        Changes::from_arg_matches(&matches).map_err(|error| error.to_string())
+    }
+
+    /// These changes, and those of `kept` that they do not replace: an option by its name, `--axis` and
+    /// `--set` by that of the axis or the path.
+    pub fn or(self, kept: Changes) -> Self {
+        let axes = kept.axes.into_iter().filter(|old| self.axes.iter().all(|new| new.name != old.name));
+        let sets = kept.sets.into_iter().filter(|old| self.sets.iter().all(|new| new.path != old.path));
+        Changes {
+            hosts: self.hosts.or(kept.hosts),
+            repetitions: self.repetitions.or(kept.repetitions),
+            seed: self.seed.or(kept.seed),
+            condition: self.condition.or(kept.condition),
+            axes: axes.chain(self.axes.iter().cloned()).collect(),
+            sets: sets.chain(self.sets.iter().cloned()).collect(),
+        }
+    }
 }
 
 /// `--axis NAME=A,B`: at least one value.
@@ -90,7 +131,7 @@ impl fmt::Display for SetOption {
 
 #[cfg(test)]
 mod tests {
-    use super::{AxisOption, SetOption};
+    use super::{AxisOption, Changes, SetOption};
 
     #[test]
     fn an_axis_has_values() {
@@ -113,5 +154,37 @@ mod tests {
         for text in ["seed", "=1", "a..b=1", ".a=1", "a.=1"] {
             assert!(text.parse::<SetOption>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn words_give_the_same_changes_again() {
+        let words = [
+            "--hosts=lab/hosts.yaml",
+            "--repetitions=3",
+            "--seed=7",
+            "--where=-1 < size and host.name == '--set'",
+            "--axis=size=1,2",
+            "--set=workloads.w.run=echo --axis x=1",
+            "--set=timeout=-1s",
+        ];
+        let words = words.map(str::to_owned);
+        assert_eq!(Changes::from_words(&words).unwrap().words(), words);
+        assert!(Changes::default().words().is_empty());
+        assert!(Changes::from_words(&["--repetitions=***".into()]).is_err());
+    }
+
+    #[test]
+    fn what_is_given_takes_the_place_of_what_was_kept() {
+        let changes = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            Changes::from_words(&words).unwrap()
+        };
+        let kept = changes("--hosts a --repetitions 3 --axis size=1 --axis cpu=2 --set a.b=1 --set c=2");
+        let given = changes("--repetitions 9 --axis size=4 --set c=5 --where true");
+        let right = changes(
+            "--hosts a --repetitions 9 --where true --axis cpu=2 --axis size=4 --set a.b=1 --set c=5",
+        );
+        assert_eq!(given.or(kept.clone()).words(), right.words());
+        assert_eq!(Changes::default().or(kept.clone()).words(), kept.words());
     }
 }

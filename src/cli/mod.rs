@@ -57,21 +57,28 @@ pub enum Command {
 }
 
 /// `runner run`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
   runner run experiments/quickstart.yaml
   runner run experiments/docker-vs-native.yaml --hosts lab/hosts.yaml --repetitions 2
   runner run experiments/docker-vs-native.yaml --where \"workload == 'network'\" --dry-run
   runner run experiments/docker-vs-native.yaml --quiet --log night.log
+  runner run experiments/quickstart.yaml --resume                 go on with the newest run
+  runner run experiments/quickstart.yaml --resume 2026-11-30T11-45-12Z --failed
+  runner run experiments/quickstart.yaml --resume --repetitions 20 --accept-changes
 
 The results lie in RESULTS/EXPERIMENT/START/: report.md to read, summary.csv and samples.csv
 to compute with, records.jsonl and output/ to check. Ctrl-C ends what runs, removes what was
 made on the machines and writes the report of what was measured; a second Ctrl-C leaves at once.
 `runner status` tells from another terminal how far it is.
 
-Exit codes: 0 every trial ok, 1 a trial failed, 3 a mistake in the file, 4 no host can be used,
-130 interrupted.")]
+However a run has ended (Ctrl-C, kill -9, a full disk, a power cut), --resume goes on with what is
+missing. It keeps the options of the run; one that is given takes the place of the kept one. A changed
+experiment is refused with what changed.
+
+Exit codes: 0 every trial ok, 1 a trial failed, 2 the experiment of the resumed run has changed,
+3 a mistake in the file, 4 no host can be used or the disk refused, 130 interrupted.")]
 pub struct RunArguments {
     /// The experiment.
     pub file: PathBuf,
@@ -81,12 +88,30 @@ pub struct RunArguments {
     /// Print the plan, as `runner plan` does, and do nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Which run is gone on with, and how.
+    #[command(flatten)]
+    pub resume: ResumeArguments,
     /// What is said meanwhile.
     #[command(flatten)]
     pub messages: Messages,
     /// What the command line changes of it.
     #[command(flatten)]
     pub changes: Changes,
+}
+
+/// What `runner run` does of a run that was begun before.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Going on with a run")]
+pub struct ResumeArguments {
+    /// Go on with what is missing of a run: its directory, or that one's name; without it, the newest.
+    #[arg(long = "resume", value_name = "RUN", num_args = 0..=1)]
+    pub run: Option<Option<PathBuf>>,
+    /// Run failed trials again too; what they were stays in the records.
+    #[arg(long, requires = "run")]
+    pub failed: bool,
+    /// Go on with a changed experiment: trials whose settings did not change are kept.
+    #[arg(long, requires = "run")]
+    pub accept_changes: bool,
 }
 
 /// `runner plan`.

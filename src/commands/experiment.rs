@@ -3,6 +3,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the files of an experiment")]
 
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Component, Path, PathBuf};
 use std::{
@@ -37,6 +38,15 @@ pub(super) struct Experiment {
 
 /// Reads and checks everything that can be checked without a machine.
 pub(super) fn read(file: &Path, changes: &Changes) -> Result<Experiment, Problems> {
+    read_with_seed(file, changes, || random() % 1_000_000)
+}
+
+/// The same; `draw` gives the seed where neither the file nor the command line has one.
+pub(super) fn read_with_seed(
+    file: &Path,
+    changes: &Changes,
+    draw: impl FnOnce() -> u64,
+) -> Result<Experiment, Problems> {
     let mut files = vec![(Fragment::Experiment, file)];
     files.extend(changes.hosts.as_deref().map(|path| (Fragment::Hosts, path)));
     let (mut spec, sources) = reader(changes).read(&files)?;
@@ -50,7 +60,7 @@ pub(super) fn read(file: &Path, changes: &Changes) -> Result<Experiment, Problem
     found.extend(metrics::check(&spec, &sources));
     let mut spec = spec::check(spec, &sources, found)?;
     let is_seed_drawn = spec.seed.is_none();
-    spec.seed.get_or_insert_with(|| Located::unwritten(random() % 1_000_000));
+    spec.seed.get_or_insert_with(|| Located::unwritten(draw()));
     // What is kept has the templates: it can be run again, and shows no variable.
     let (title, hosts) = (spec.title.clone(), spec.hosts.clone());
     variables::put_into_hosts(&mut spec);
@@ -70,6 +80,12 @@ pub(super) fn read(file: &Path, changes: &Changes) -> Result<Experiment, Problem
 }
 
 impl Experiment {
+    /// How each host of the plan is reached, by name; of variables only their names.
+    pub(super) fn ways(&self) -> BTreeMap<String, String> {
+        let hosts = self.plan.hosts().into_iter();
+        hosts.filter_map(|name| Some((name.clone(), self.kept.hosts.get(name.as_str())?.way()))).collect()
+    }
+
     /// The experiment as YAML that lies in `folder`: the files that it names are found from there.
     pub(super) fn yaml_in(&self, folder: &Path) -> String {
         let mut kept = self.kept.clone();

@@ -6,62 +6,108 @@ mod machines;
 mod manifest;
 mod messages;
 mod recorder;
+mod resume;
 mod signals;
+
+use std::path::Path;
 
 use jiff::Timestamp;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
 use self::recorder::{Recorded, Recorder};
+use self::resume::Earlier;
 use super::experiment::{self, Experiment};
 use super::{block_on, plan};
 use crate::cli::{PlanFormat, RunArguments};
 use crate::error::{EXIT_FAILED_TRIALS, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::execution::Run;
-use crate::record::RunWriter;
+use crate::record::{RecordError, RunWriter};
 use crate::ui::progress::Progress;
 use crate::{report, ui};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<u8, Error> {
-    let experiment = experiment::read(&arguments.file, &arguments.changes)?;
+    messages::heed(&arguments.messages)?;
+    let id = format!("{:08x}", experiment::random() as u32);
+    let Some(which) = &arguments.resume.run else {
+        let experiment = experiment::read(&arguments.file, &arguments.changes)?;
+        if arguments.dry_run {
+            return plan::show(&experiment, &arguments.file, &arguments.results, PlanFormat::Text);
+        }
+        manifest::check(&experiment)?;
+        return block_on(execute(arguments, id, experiment, None))?;
+    };
+    let (arguments, experiment, earlier) = resume::prepare(arguments, which.as_deref(), &id)?;
     if arguments.dry_run {
-        return plan::show(&experiment, &arguments.file, &arguments.results, PlanFormat::Text);
+        return Ok(EXIT_OK);
     }
-    manifest::check(&experiment)?;
-    block_on(execute(arguments, experiment))?
+    if earlier.is_complete() {
+        return end(&arguments, earlier.directory(), false, earlier.has_failed());
+    }
+    block_on(execute(&arguments, id, experiment, Some(earlier)))?
 }
 
-async fn execute(arguments: &RunArguments, experiment: Experiment) -> Result<u8, Error> {
+async fn execute(
+    arguments: &RunArguments,
+    id: String,
+    experiment: Experiment,
+    earlier: Option<Earlier>,
+) -> Result<u8, Error> {
     let stop = CancellationToken::new();
-    let id = format!("{:08x}", experiment::random() as u32);
     signals::cancel_on_interrupt(stop.clone(), id.clone());
     let (events, mut receiver) = unbounded_channel();
-    messages::keep_log(&arguments.messages)?;
     ui::note(&format!("run {id} of {}", arguments.file.display()));
     let verbosity = messages::verbosity(&arguments.messages);
     let mut progress = Progress::start(&experiment.plan, &experiment.spec, verbosity, Timestamp::now());
+    let (mut hosts, mut history) = (experiment.plan.hosts(), Default::default());
+    if let Some(earlier) = &earlier {
+        earlier.show(&mut progress);
+        (hosts, history) = (earlier.hosts(&experiment.plan), earlier.history.clone());
+    }
     let mut early = Vec::new();
     let machines = tokio::select! {
-        machines = machines::connect(&experiment, &events) => machines?,
+        machines = machines::connect(&experiment, hosts, &events) => machines?,
         () = recorder::watch(&mut progress, &mut receiver, &mut early) => return Ok(EXIT_INTERRUPTED),
         () = stop.cancelled() => return Ok(EXIT_INTERRUPTED),
     };
-    let manifest = manifest::new(arguments, &experiment, id.clone());
-    // Whatever the run's own folder will be called, it lies there.
-    let yaml = experiment.yaml_in(&arguments.results.join(&manifest.experiment).join(&id));
-    let writer = RunWriter::create(&arguments.results, manifest, &yaml, experiment.secrets)?;
+    let manifest = manifest::new(arguments, &experiment, &id);
+    let writer = match earlier {
+        Some(earlier) => earlier.writer(manifest, &experiment)?,
+        None => {
+            // Whatever the run's own folder will be called, it lies there.
+            let yaml = experiment.yaml_in(&arguments.results.join(&manifest.experiment).join(&id));
+            RunWriter::create(&arguments.results, manifest, &yaml, experiment.secrets)?
+        }
+    };
     ui::note(&format!("its results: {}", writer.directory().path().display()));
     let recorder = Recorder::new(writer, progress, &experiment.plan);
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
     let mut run = Run::new(id, experiment, machines, stop.clone(), events);
+    run.history = history;
     run.tells_commands = messages::wants_commands(&arguments.messages);
-    let recorded = recorder.record(run, early, receiver).await?;
-    let written = report::write(&recorded.directory)?;
+    let recorded = recorder.record(run, early, receiver).await;
+    let Recorded { directory, failed, is_stopped } =
+        recorded.map_err(|error| with_way_on(arguments, error))?;
+    end(arguments, &directory, stop.is_cancelled() && !is_stopped, failed > 0 || is_stopped)
+}
+
+/// Writes the report, and says by an exit code what became of the run.
+fn end(
+    arguments: &RunArguments,
+    directory: &Path,
+    is_interrupted: bool,
+    has_failed: bool,
+) -> Result<u8, Error> {
+    let written = report::write(directory).map_err(|error| with_way_on(arguments, error))?;
     ui::show_written(&written);
-    Ok(match recorded {
-        Recorded { is_stopped: true, .. } => EXIT_FAILED_TRIALS,
-        _ if stop.is_cancelled() => EXIT_INTERRUPTED,
-        Recorded { failed: 0, .. } => EXIT_OK,
-        _ => EXIT_FAILED_TRIALS,
-    })
+    if is_interrupted {
+        ui::resume::show_how_to_go_on(&resume::command(arguments));
+        return Ok(EXIT_INTERRUPTED);
+    }
+    Ok(if has_failed { EXIT_FAILED_TRIALS } else { EXIT_OK })
+}
+
+fn with_way_on(arguments: &RunArguments, error: RecordError) -> RecordError {
+    let command = resume::command(arguments);
+    error.with_hint(format!("what was measured before is kept: make room, then go on with `{command}`"))
 }

@@ -130,7 +130,9 @@ fn settle_block(
             }
         }
         mask::apply(grid, &masks);
-        grid.services = services(spec, grid, scope, &spec.workloads[grid.workload.as_str()])?;
+        let workload = &spec.workloads[grid.workload.as_str()];
+        grid.services = services(spec, grid, scope, workload)?;
+        grid.digests = shape::digests(spec, grid, workload);
     }
     Ok((0..excludes.len()).filter(|exclude| is_idle[*exclude]).collect())
 }

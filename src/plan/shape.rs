@@ -112,7 +112,6 @@ pub(super) fn grid(
     derived_axes(&mut grid, scope)?;
     grid.by_name = (PARAMETERS..grid.slots.len()).collect();
     grid.by_name.sort_by(|one, other| grid.slots[*one].name.cmp(&grid.slots[*other].name));
-    grid.digests = digests(spec, &grid, workload);
     Ok(grid)
 }
 
@@ -161,9 +160,10 @@ fn derived_axes(grid: &mut Grid, scope: &Scope) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What the digest of every cell begins with, by environment: the workload and the environment as they are
-/// written. How often something is repeated, what limits it, and which values a parameter has elsewhere, is not part of it.
-fn digests(spec: &Spec, grid: &Grid, workload: &Workload) -> BTreeMap<String, Sha256> {
+/// What the digest of every cell begins with, by environment: the workload, the environment and those of its
+/// services as they are written. How often something is repeated, what limits it, and which values a parameter
+/// has elsewhere, is not part of it. The services of `grid` must be known.
+pub(super) fn digests(spec: &Spec, grid: &Grid, workload: &Workload) -> BTreeMap<String, Sha256> {
     let bare = Workload {
         parameters: Default::default(),
         repetitions: None,
@@ -173,14 +173,16 @@ fn digests(spec: &Spec, grid: &Grid, workload: &Workload) -> BTreeMap<String, Sh
         on_failure: None,
         ..workload.clone()
     };
-    let bare = settings(&bare);
+    let declared = |name: &str| spec.environments.get(name).map(settings).unwrap_or_default();
+    let of_services = grid.services.iter().flat_map(|service| service.environment.names()).map(declared);
+    let bare = std::iter::once(settings(&bare)).chain(of_services).collect::<Vec<_>>().join("\n");
     let Source::Axis(_, environments) = &grid.slots[ENVIRONMENT].source else { return BTreeMap::new() };
     let mut digests = BTreeMap::new();
     for name in environments.iter() {
         if digests.contains_key(&*name) {
             continue;
         }
-        let environment = spec.environments.get(&*name).map(settings).unwrap_or_default();
+        let environment = declared(&name);
         digests.insert(name.into_owned(), Sha256::new().chain_update(format!("{bare}\n{environment}\n")));
     }
     digests

@@ -13,6 +13,9 @@ use serde::Serialize;
 use super::RecordError;
 use crate::secrets::Secrets;
 
+/// How the name of a file begins that is to replace another and is not whole yet.
+pub(super) const UNFINISHED: &str = ".runner-unfinished-";
+
 /// Makes `path` hold exactly `bytes`, with the folders above it: written beside it, synced, renamed.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     replace_file(path, bytes, File::sync_all)
@@ -28,8 +31,10 @@ fn replace_file(path: &Path, bytes: &[u8], sync: fn(&File) -> io::Result<()>) ->
     let replace = || {
         fs::create_dir_all(folder)?;
         // Readable as the umask allows; a temporary file would be its owner's alone.
-        let mut file =
-            tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(folder)?;
+        let mut file = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(folder)?;
         file.write_all(bytes)?;
         sync(file.as_file())?;
         file.persist(path).map_err(|error| error.error)?;
@@ -39,8 +44,8 @@ fn replace_file(path: &Path, bytes: &[u8], sync: fn(&File) -> io::Result<()>) ->
 }
 
 /// The keys of records, manifests and facts under which free text stands.
-pub(super) const FREE_TEXT: [&str; 8] =
-    ["reason", "warnings", "rule", "found", "title", "options", "facts", "detail"];
+pub(super) const FREE_TEXT: [&str; 9] =
+    ["reason", "warnings", "rule", "found", "title", "options", "facts", "changed_facts", "detail"];
 
 /// Writes `value` as indented JSON with a final newline, without `secrets`.
 pub(super) fn write_json(path: &Path, value: &impl Serialize, secrets: &Secrets) -> Result<(), RecordError> {
@@ -87,6 +92,19 @@ pub(super) fn list_folder(path: &Path) -> Result<Vec<PathBuf>, RecordError> {
     let mut paths = list().map_err(|error| RecordError::new("list", path, error))?;
     paths.sort();
     Ok(paths)
+}
+
+/// Gives a file another name.
+pub(super) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
+    fs::rename(from, to).map_err(|error| RecordError::new("rename", from, error))
+}
+
+/// Removes a folder with all that is in it, where there is one.
+pub(super) fn remove_folder(path: &Path) -> Result<(), RecordError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(RecordError::new("remove", path, error)),
+        _ => Ok(()),
+    }
 }
 
 /// Makes a new folder `name` in `parent`; `name-2`, `name-3`, … where it exists.

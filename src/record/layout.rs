@@ -36,6 +36,11 @@ impl RunDirectory {
         self.0.join("experiment.yaml")
     }
 
+    /// What it was in the sitting `id` and before, where a later one changed it.
+    pub fn earlier_experiment(&self, id: &str) -> PathBuf {
+        self.0.join(format!("experiment-{id}.yaml"))
+    }
+
     /// The folder of the machines' facts.
     pub fn hosts(&self) -> PathBuf {
         self.0.join("hosts")

@@ -1,15 +1,19 @@
 //! A run on disk: the only thing that the measuring half and the reporting half share. Read [`Record`]
 //! and [`Manifest`] first, then `layout.rs` for where each file lies.
 
+mod changes;
 mod error;
 mod files;
 mod layout;
 mod lock;
 mod newest;
 mod reader;
+mod reopen;
+mod tail;
+mod tried;
 mod writer;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -22,12 +26,15 @@ pub use crate::metrics::Measurement;
 pub use crate::monitor::Snapshot;
 pub use crate::plan::Phase;
 
+pub use changes::changes;
 pub use error::RecordError;
 pub use files::write_file;
 pub use layout::{RunDirectory, directory_name};
 pub use lock::is_being_written;
 pub use newest::newest_run;
 pub use reader::{ListedRun, Run, experiment_folder, list_runs, read_run, read_status};
+pub use reopen::{Reopened, reopen};
+pub use tried::Tried;
 pub use writer::RunWriter;
 
 /// The version of the format of `records.jsonl` and `manifest.json`.
@@ -42,6 +49,9 @@ pub struct Record {
     pub trial: String,
     /// The cell's name.
     pub cell: String,
+    /// The digest of the cell's settings, as [`PlannedCell::settings`] had it when this was measured.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub settings: String,
     /// The workload's name.
     pub workload: String,
     /// The host's name.
@@ -107,6 +117,7 @@ impl Record {
             v: FORMAT_VERSION,
             trial: outcome.trial.id(),
             cell: cell.name.to_string(),
+            settings: cell.id.clone(),
             workload: cell.workload.clone(),
             host: cell.host.clone(),
             environment: cell.environment.clone(),
@@ -155,14 +166,15 @@ pub struct KeptOutput {
     pub truncated: bool,
 }
 
-/// What a run is: `manifest.json`, written at its start and again at its end.
+/// What a run is: `manifest.json`, written at the start and again at the end of each sitting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`FORMAT_VERSION`] of the writer.
     pub format: u32,
-    /// Part of the name of everything that the run makes on machines, and the value of its label there.
+    /// Part of the name of everything that the run makes on machines, and the value of its label there:
+    /// that of the last sitting.
     pub id: String,
-    /// The version of `runner`.
+    /// The version of `runner`, in the last sitting.
     pub runner: String,
     /// The experiment's title; its file name without extension if it has none.
     pub title: String,
@@ -185,12 +197,19 @@ pub struct Manifest {
     pub started: String,
     /// RFC 3339, UTC; missing while the run goes on, or when it was killed.
     pub ended: Option<String>,
-    /// Whether the run was interrupted.
+    /// Whether the run was interrupted, the last time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     /// By what the run was stopped before its last trial: `its deadline of 8h`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
+    /// Each time that somebody sat down to it: the first, and one for each `--resume`. Empty in runs that
+    /// were made before there were sittings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sittings: Vec<Sitting>,
+    /// How each host is reached, by name, e.g. `ssh pi@192.0.2.11`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hosts: BTreeMap<String, String>,
     /// Every cell in the order of the file: the rows and columns of the report.
     pub cells: Vec<PlannedCell>,
     /// The cell settings that comparisons are made against: axis name to value, e.g. `environment: native`.
@@ -204,6 +223,34 @@ impl Manifest {
     pub fn planned(&self) -> usize {
         self.cells.iter().map(|cell| cell.repetitions as usize).sum()
     }
+
+    /// What the names of everything hold that the run has made on machines, in any sitting.
+    pub fn ids(&self) -> BTreeSet<&str> {
+        self.sittings.iter().map(|sitting| sitting.id.as_str()).chain([self.id.as_str()]).collect()
+    }
+}
+
+/// A stretch of a run that one process has done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sitting {
+    /// Part of the name of everything that it made on machines.
+    pub id: String,
+    /// RFC 3339, UTC.
+    pub started: String,
+    /// RFC 3339, UTC; missing while it goes on, or when it was killed.
+    pub ended: Option<String>,
+    /// Whether it was interrupted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// The version of `runner`.
+    pub runner: String,
+    /// What the command line changed of the experiment, e.g. `--repetitions=3`; what it kept
+    /// of earlier sittings among it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// What is other on the machines than in the sittings before: `pi4: kernel Linux 6.6, was Linux 6.1`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_facts: Vec<String>,
 }
 
 /// A cell as it was planned.
@@ -221,6 +268,17 @@ pub struct PlannedCell {
     pub parameters: BTreeMap<String, String>,
     /// Planned measured trials, without warm-up.
     pub repetitions: u32,
+    /// Planned warm-up trials.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub warmup: u32,
+    /// The digest of its settings, [`Cell::id`]: a record with another one counts no longer. Empty in runs
+    /// that were made before it was kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub settings: String,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl From<&Cell> for PlannedCell {
@@ -232,6 +290,8 @@ impl From<&Cell> for PlannedCell {
             environment: cell.environment.clone(),
             parameters: cell.parameters.clone(),
             repetitions: cell.repetitions,
+            warmup: cell.warmup,
+            settings: cell.id.clone(),
         }
     }
 }

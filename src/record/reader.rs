@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a run on disk")]
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,10 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::files::{list_folder, read_file};
-use super::{FORMAT_VERSION, HostFacts, Manifest, Record, RecordError, RunDirectory, Snapshot};
+use super::tail::is_torn;
+use super::{
+    FORMAT_VERSION, HostFacts, Manifest, Phase, PlannedCell, Record, RecordError, RunDirectory, Snapshot,
+};
 
 /// A run as it lies on disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,9 +26,12 @@ pub struct Run {
     pub manifest: Manifest,
     /// Its machines: those of the cells in their order, then the others by name.
     pub hosts: Vec<HostFacts>,
-    /// By cell in the order of the manifest, warm-up first, then repetition, then the order in which they
-    /// were started: the order of lines on disk never shows.
+    /// By cell in the order of the manifest, warm-up first, then repetition, then attempt: the order of lines
+    /// on disk never shows.
     pub records: Vec<Record>,
+    /// Records that count nowhere, since the experiment was changed after they were made: of cells, settings
+    /// or repetitions that are planned no longer.
+    pub left_out: Vec<Record>,
     /// What a reader of the report should know of the files.
     pub warnings: Vec<String>,
 }
@@ -33,6 +40,14 @@ impl Run {
     /// The last attempt at each trial: the one that counts.
     pub fn last_attempts(&self) -> impl Iterator<Item = &Record> {
         self.records.chunk_by(|one, next| one.trial == next.trial).filter_map(<[Record]>::last)
+    }
+
+    /// The same records under another plan.
+    pub fn planned_as(mut self, cells: Vec<PlannedCell>) -> Self {
+        self.records.append(&mut self.left_out);
+        self.left_out = arrange(&mut self.records, &cells);
+        self.manifest.cells = cells;
+        self
     }
 }
 
@@ -43,23 +58,84 @@ pub fn read_run(path: &Path) -> Result<Run, RecordError> {
     let mut warnings = Vec::new();
     let mut records = read_records(&directory.records(), &mut warnings)?;
 
-    let position = |cell: &str| manifest.cells.iter().position(|planned| planned.cell == cell);
-    let unplanned = records.iter().filter(|record| position(&record.cell).is_none()).count();
-    if unplanned > 0 {
-        warnings
-            .push(format!("{unplanned} records belong to no planned cell and are left out of the tables"));
-    }
-    records.sort_by_cached_key(|record| {
-        let place = position(&record.cell).unwrap_or(usize::MAX);
-        let started = record.started.parse::<Timestamp>().ok();
-        (place, record.cell.clone(), record.phase, record.repetition, started, record.attempt)
-    });
+    let left_out = arrange(&mut records, &manifest.cells);
+    warnings.extend(Standing::warnings(&left_out, &manifest.cells));
 
+    for sitting in &manifest.sittings {
+        let lines = sitting.changed_facts.iter();
+        warnings.extend(lines.map(|line| format!("since the sitting of {}: {line}", sitting.started)));
+    }
     let mut hosts = read_hosts(&directory)?;
     hosts.sort_by_key(|facts| {
         manifest.cells.iter().position(|cell| cell.host == facts.host).unwrap_or(usize::MAX)
     });
-    Ok(Run { directory, manifest, hosts, records, warnings })
+    Ok(Run { directory, manifest, hosts, records, left_out, warnings })
+}
+
+/// Takes out of `records` those that count nowhere by the plan of `cells`, and puts the others into the order
+/// of the report.
+fn arrange(records: &mut Vec<Record>, cells: &[PlannedCell]) -> Vec<Record> {
+    let places = places(cells);
+    let place = |record: &Record| places.get(record.cell.as_str()).copied();
+    let left_out = records
+        .extract_if(.., |record| {
+            Standing::of(record, place(record).map(|place| &cells[place])) != Standing::Counts
+        })
+        .collect();
+    records.sort_by_cached_key(|record| {
+        let started = record.started.parse::<Timestamp>().ok();
+        (place(record), record.phase, record.repetition, record.attempt, started)
+    });
+    left_out
+}
+
+/// The place of each cell by its name.
+fn places(cells: &[PlannedCell]) -> HashMap<&str, usize> {
+    cells.iter().enumerate().map(|(place, planned)| (planned.cell.as_str(), place)).collect()
+}
+
+/// Whether a record still belongs to what is planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Counts,
+    /// Its cell is not planned.
+    Unplanned,
+    /// Its cell has other settings by now.
+    Superseded,
+    /// Its cell has fewer repetitions by now.
+    Surplus,
+}
+
+impl Standing {
+    fn of(record: &Record, planned: Option<&PlannedCell>) -> Self {
+        let Some(planned) = planned else { return Standing::Unplanned };
+        let is_surplus = record.phase == Phase::Measure && record.repetition > planned.repetitions;
+        match (record.settings == planned.settings, is_surplus) {
+            (false, _) => Standing::Superseded,
+            (true, true) => Standing::Surplus,
+            (true, false) => Standing::Counts,
+        }
+    }
+
+    /// What is to be said of the records that count nowhere.
+    fn warnings(left_out: &[Record], cells: &[PlannedCell]) -> Vec<String> {
+        let places = places(cells);
+        let standing = |record: &Record| {
+            Standing::of(record, places.get(record.cell.as_str()).map(|place| &cells[*place]))
+        };
+        let all: Vec<_> = left_out.iter().map(standing).collect();
+        let told = [
+            (Standing::Unplanned, "no cell that is planned"),
+            (Standing::Superseded, "other settings than their cells have now"),
+            (Standing::Surplus, "repetitions that are planned no longer"),
+        ];
+        let line = |(which, of): (Standing, &str)| match all.iter().filter(|one| **one == which).count() {
+            0 => None,
+            1 => Some(format!("1 record is of {of} and is left out")),
+            count => Some(format!("{count} records are of {of} and are left out")),
+        };
+        told.into_iter().filter_map(line).collect()
+    }
 }
 
 /// What the run in `directory` does now, or did when it was killed; `None` where it has ended in order, or
@@ -131,13 +207,14 @@ fn read_records(path: &Path, warnings: &mut Vec<String>) -> Result<Vec<Record>, 
     }
     let bytes = read_file(path)?;
     let mut records = Vec::new();
-    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate().peekable();
+    while let Some((index, line)) = lines.next() {
         if let Ok(Version { v }) = serde_json::from_slice(line) {
             refuse_newer(v, path)?;
         }
         match serde_json::from_slice(line) {
             Ok(record) => records.push(record),
-            Err(_) if !line.ends_with(b"\n") => {
+            Err(_) if lines.peek().is_none() && is_torn(line) => {
                 warnings.push(format!("line {} of records.jsonl is half-written and left out", index + 1));
             }
             Err(error) => {
@@ -247,6 +324,31 @@ mod tests {
     #[test]
     fn records_of_unknown_cells_are_pointed_out() {
         let run = read(MANIFEST, &line("c", 1, 1)).unwrap();
-        assert_eq!(run.warnings, ["1 records belong to no planned cell and are left out of the tables"]);
+        assert_eq!((run.records.len(), run.left_out.len()), (0, 1));
+        assert_eq!(run.warnings, ["1 record is of no cell that is planned and is left out"]);
+    }
+
+    #[test]
+    fn what_the_experiment_no_longer_has_counts_nowhere() {
+        let manifest = MANIFEST.replacen("\"repetitions\":2", "\"repetitions\":2,\"settings\":\"new\"", 1);
+        let of = |settings: &str, repetition, attempt| {
+            let line = line("b", repetition, attempt);
+            line.replace("\"cell\":\"b\"", &format!("\"cell\":\"b\",\"settings\":\"{settings}\""))
+        };
+        let lines = [of("old", 1, 1), of("new", 1, 2), line("b", 2, 1), of("new", 3, 1), line("a", 2, 1)];
+        let run = read(&manifest, &lines.concat()).unwrap();
+        let counted: Vec<_> = run.records.iter().map(|record| (&*record.trial, record.attempt)).collect();
+        assert_eq!(counted, [("b#1", 2), ("a#2", 1)]);
+        assert_eq!(
+            run.warnings,
+            [
+                "2 records are of other settings than their cells have now and are left out",
+                "1 record is of repetitions that are planned no longer and is left out",
+            ]
+        );
+        let tried = run.tried();
+        let of = |repetition| tried[&("b", Phase::Measure, repetition)];
+        assert_eq!((of(1).attempts, of(1).status), (2, Some(crate::record::Status::Ok)));
+        assert_eq!((of(2).attempts, of(2).status), (1, None), "its number is taken, its result is not");
     }
 }

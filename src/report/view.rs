@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{estimates, notes, sections};
 use crate::analysis::{Summary, suspicious_hosts};
-use crate::record::{Phase, Run, Status};
+use crate::record::{Manifest, Phase, Run, Status};
 
 /// A whole report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,8 +23,10 @@ pub struct ReportView {
     pub started: String,
     /// The end, UTC; none for a run that goes on or was killed.
     pub ended: Option<String>,
-    /// From start to end, e.g. `46 min 28 s`.
+    /// From start to end, e.g. `46 min 28 s`; of more than one sitting, their sum where all ends are known.
     pub duration: Option<String>,
+    /// In how many sittings it was done; none for a run that nobody had to go on with.
+    pub sittings: Option<String>,
     /// Whether the run was stopped before its end.
     pub interrupted: bool,
     /// By what the run was stopped before its last trial; none where it was not.
@@ -132,6 +134,7 @@ impl ReportView {
         let warmups = run.last_attempts().filter(|record| record.phase == Phase::Warmup).count();
         let started = manifest.started.parse::<Timestamp>().ok();
         let ended = manifest.ended.as_ref().and_then(|ended| ended.parse::<Timestamp>().ok());
+        let sittings = manifest.sittings.len();
         let cells = || manifest.cells.iter();
         Self {
             title: manifest.title.clone(),
@@ -140,9 +143,8 @@ impl ReportView {
             environments: distinct(cells().map(|cell| &cell.environment)),
             started: started.map_or_else(|| manifest.started.clone(), date_and_time),
             ended: ended.map(date_and_time),
-            duration: started
-                .zip(ended)
-                .map(|(started, ended)| duration(ended.as_second() - started.as_second())),
+            duration: seconds(manifest).map(duration),
+            sittings: (sittings > 1).then(|| sittings.to_string()),
             interrupted: manifest.interrupted,
             stopped: manifest.stopped.clone(),
             tried: measured.len().to_string(),
@@ -173,6 +175,19 @@ pub(super) fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<Strin
 
 fn date_and_time(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// How long the run was worked on.
+fn seconds(manifest: &Manifest) -> Option<i64> {
+    let span = |started: &str, ended: &Option<String>| {
+        let (started, ended) =
+            (started.parse::<Timestamp>().ok()?, ended.as_ref()?.parse::<Timestamp>().ok()?);
+        Some(ended.as_second() - started.as_second())
+    };
+    match manifest.sittings.len() {
+        0 | 1 => span(&manifest.started, &manifest.ended),
+        _ => manifest.sittings.iter().map(|sitting| span(&sitting.started, &sitting.ended)).sum(),
+    }
 }
 
 fn duration(seconds: i64) -> String {

@@ -38,6 +38,15 @@ pub struct Host {
 }
 
 impl Host {
+    /// How it is reached, as a person reads it: `ssh pi@192.0.2.11:2222`, or `this machine`.
+    pub fn way(&self) -> String {
+        let Some(Located { value: Ssh(fields), .. }) = &self.ssh else { return "this machine".to_owned() };
+        let user = fields.user.as_ref().map(|user| format!("{}@", user.value)).unwrap_or_default();
+        let port = fields.port.as_ref().map(|port| format!(":{}", port.value)).unwrap_or_default();
+        let jump = fields.jump.as_ref().map(|jump| format!(" through {}", jump.value)).unwrap_or_default();
+        format!("ssh {user}{}{port}{jump}", fields.address.value)
+    }
+
     /// Every text that may hold a template, with its place.
     pub fn texts(&self) -> impl Iterator<Item = Text> {
         let ssh = self.ssh.iter().flat_map(|ssh| {

@@ -12,17 +12,27 @@ struct Console {
     /// What stands below the lines that stay.
     region: Vec<String>,
     log: Option<Box<dyn Write + Send>>,
+    is_quiet: bool,
 }
 
-static CONSOLE: Mutex<Console> = Mutex::new(Console { region: Vec::new(), log: None });
+static CONSOLE: Mutex<Console> = Mutex::new(Console { region: Vec::new(), log: None, is_quiet: false });
 
 /// Who hears of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     /// Standard error and the log.
     All,
+    /// The same, but where only what went wrong is wanted the log alone.
+    Interested,
     /// The log alone.
     Log,
+}
+
+/// Says from now on only what went wrong.
+pub fn be_quiet() {
+    if let Ok(mut console) = CONSOLE.lock() {
+        console.is_quiet = true;
+    }
 }
 
 /// Keeps every line from now on in `out` too, with its time. Each is written at once: a kill loses none.
@@ -69,7 +79,7 @@ impl Console {
     fn say(&mut self, reach: Reach, text: &str) {
         let text = without_secrets(text);
         let failed = self.write_log(&text).err();
-        if reach == Reach::All {
+        if reach == Reach::All || reach == Reach::Interested && !self.is_quiet {
             self.write_lines(&self.above(), &text);
         }
         if let Some(error) = failed {

@@ -7,6 +7,7 @@ pub mod explain;
 pub mod plan;
 mod problems;
 pub mod progress;
+pub mod resume;
 pub mod status;
 mod table;
 mod time;
@@ -25,7 +26,7 @@ use crate::secrets::Secrets;
 
 use self::console::Reach;
 
-pub use console::keep_log;
+pub use console::{be_quiet, keep_log};
 pub use problems::render as render_problems;
 
 const RED: &str = "\x1b[31m";
@@ -151,6 +152,11 @@ fn trials(cell: &Cell) -> String {
 /// A line on standard error, and in the log where one is kept.
 fn tell(line: &str) {
     console::say(Reach::All, line);
+}
+
+/// The same for what did not go wrong.
+fn inform(line: &str) {
+    console::say(Reach::Interested, line);
 }
 
 /// A line in the log alone, where one is kept.

@@ -82,13 +82,7 @@ fn show_facts(out: &mut dyn Write, spec: &Spec, plan: &Plan, facts: &Facts<'_>) 
 
 /// How a host is reached.
 pub(super) fn way(spec: &Spec, name: &str) -> String {
-    let Some(ssh) = spec.hosts.get(name).and_then(|host| host.ssh.as_ref()) else {
-        return "this machine".to_owned();
-    };
-    let user = ssh.0.user.as_ref().map(|user| format!("{}@", user.value)).unwrap_or_default();
-    let port = ssh.0.port.as_ref().map(|port| format!(":{}", port.value)).unwrap_or_default();
-    let jump = ssh.0.jump.as_ref().map(|jump| format!(" through {}", jump.value)).unwrap_or_default();
-    format!("ssh {user}{}{port}{jump}", ssh.0.address.value)
+    spec.hosts.get(name).map(|host| host.way()).unwrap_or_default()
 }
 
 /// The parameters of the plan's workloads, in the order of the file.

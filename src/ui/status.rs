@@ -59,16 +59,17 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// How long the run has gone on, in seconds: until its end, the last sign of it, or now.
+    /// How long its last sitting has gone on, in seconds: until its end, the last sign of it, or now.
     fn elapsed_s(&self) -> Option<f64> {
         let manifest = &self.run.manifest;
+        let started = manifest.sittings.last().map_or(&manifest.started, |sitting| &sitting.started);
         let ended = manifest.ended.as_ref().and_then(|ended| ended.parse().ok());
         let end = match self.state {
             State::GoingOn => Some(self.now),
             State::Killed => self.doing.as_ref().map(|doing| doing.time),
             State::Finished | State::Stopped | State::Interrupted => ended,
         };
-        Some(end?.duration_since(manifest.started.parse().ok()?).as_secs_f64())
+        Some(end?.duration_since(started.parse().ok()?).as_secs_f64())
     }
 
     fn left_s(&self) -> Option<f64> {
@@ -95,7 +96,11 @@ fn write_text(out: &mut dyn Write, view: &View<'_>) -> io::Result<()> {
     let by = run.manifest.stopped.as_ref().filter(|_| *state == State::Stopped);
     let by = by.map(|by| format!(" by {}", printable(by))).unwrap_or_default();
     let (path, time) = (run.directory.path().display(), time.unwrap_or_default());
-    writeln!(out, "{BOLD}{path}{PLAIN}: {}{by}{time}", state.words())?;
+    let sitting = match run.manifest.sittings.len() {
+        0 | 1 => String::new(),
+        count => format!(", sitting {count}"),
+    };
+    writeln!(out, "{BOLD}{path}{PLAIN}: {}{by}{time}{sitting}", state.words())?;
     writeln!(out, "{}: {}", printable(&run.manifest.title), counts(view))?;
     if let Some(doing) = &view.doing {
         let what = match state {
@@ -169,6 +174,7 @@ pub fn show_json(view: &View<'_>) -> Result<(), Error> {
         "state": state.words().replace(' ', "-"),
         "stopped": run.manifest.stopped,
         "started": run.manifest.started,
+        "sittings": run.manifest.sittings.len(),
         "ended": run.manifest.ended,
         "elapsed_s": view.elapsed_s(),
         "planned": standing.planned,

@@ -61,6 +61,8 @@ fn manifest(happened: &Happened) -> Manifest {
         ended: None,
         interrupted: false,
         stopped: None,
+        sittings: Vec::new(),
+        hosts: BTreeMap::new(),
         cells: happened.plan.cells().map(|cell| PlannedCell::from(&cell)).collect(),
         baseline: baseline.iter().map(|(axis, value)| (axis.value.clone(), value.value.clone())).collect(),
         counts: BTreeMap::new(),

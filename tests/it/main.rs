@@ -24,6 +24,7 @@ mod pipeline;
 mod plan;
 mod problems;
 mod report;
+mod resume;
 mod retries;
 mod schema;
 mod services;

@@ -107,8 +107,6 @@ fn a_log_has_all_of_it_with_the_time_and_no_secret() {
         "it is appended to"
     );
 
-    let nowhere = runner(folder.path(), &["run", "nap.yaml", "--log", "none/night.log"]);
-    assert_eq!(nowhere.status.code(), Some(3), "the variable is missing: {}", texts(&nowhere).1);
     fs::write(folder.path().join("nap.yaml"), "workloads: { nap: { run: 'true' } }\n").unwrap();
     let nowhere = runner(folder.path(), &["run", "nap.yaml", "--log", "none/night.log"]);
     let (_, stderr) = texts(&nowhere);
@@ -220,4 +218,23 @@ fn a_run_that_ended_in_order_leaves_no_status() {
     let (text, _) = texts(&runner(folder.path(), &["status"]));
     assert!(text.contains(": finished after") && text.contains("1 of 1 trials, 1 ok\n"), "{text}");
     assert!(text.contains("\nreport: results/nap/"), "{text}");
+}
+
+#[test]
+fn a_run_that_is_gone_on_with_is_quiet_too() {
+    let folder = folder_with("");
+    let flag = folder.path().join("flag");
+    let yaml = format!("workloads: {{ nap: {{ run: test -e {} }} }}\nrepetitions: 1\n", flag.display());
+    fs::write(folder.path().join("nap.yaml"), yaml).unwrap();
+    assert_eq!(runner(folder.path(), &["run", "nap.yaml", "-q"]).status.code(), Some(1));
+    fs::write(flag, "").unwrap();
+    let output = runner(folder.path(), &["run", "nap.yaml", "-q", "--resume", "--failed", "--log", "log"]);
+    assert_eq!((output.status.code(), texts(&output).1.as_str()), (Some(0), ""));
+    let log = fs::read_to_string(folder.path().join("log")).unwrap();
+    assert!(log.contains("Z going on with results/nap/"), "{log}");
+    let seen = status(folder.path()).unwrap();
+    assert_eq!((&seen["state"], &seen["sittings"], &seen["ok"]), (&"finished".into(), &2.into(), &1.into()));
+    assert_eq!(seen["failures"].as_array().unwrap().len(), 1, "the first attempt stays: {seen:#}");
+    let (text, _) = texts(&runner(folder.path(), &["status"]));
+    assert!(text.contains(", sitting 2\n"), "{text}");
 }

@@ -347,6 +347,10 @@ fn a_digest_follows_the_settings() {
     ] {
         assert_eq!(ids(&same)[..2], own, "{same}");
     }
+    let served = "environments: { native: {}, box: { workdir: /a } }\n\
+                  workloads: { w: { services: { s: { environment: box, run: y, ready: { delay: 1s } } }, run: x } }\n\
+                  matrix: [{ environment: native }]\n";
+    assert_ne!(ids(served), ids(&served.replace("/a", "/b")), "what a service runs in is a setting too");
     for other in
         [yaml.replace("'x", "'y"), format!("environments: {{ native: {{ workdir: /tmp }} }}\n{yaml}")]
     {

@@ -9,6 +9,7 @@ mod keys;
 mod lab;
 mod noise;
 mod reach;
+mod resume;
 mod runs;
 mod ssh;
 mod ssh_login;

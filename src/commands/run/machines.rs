@@ -1,5 +1,6 @@
-//! Connects to every host of a plan at once and reads its facts.
+//! Connects to every host that is needed at once and reads its facts.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -11,14 +12,15 @@ use crate::event::Event;
 use crate::execution::{self, Connected};
 use crate::hosts::Machine;
 
+/// Connects to the hosts `names`. A run that was begun before may need less than all of its plan.
 pub(super) async fn connect(
     experiment: &Experiment,
+    names: BTreeSet<String>,
     events: &UnboundedSender<Event>,
 ) -> Result<Connected, Error> {
-    let names = experiment.plan.hosts();
     let connected = join_all(names.iter().map(|name| one(experiment, name, events))).await;
     let machines: Connected = names.into_iter().zip(connected).collect();
-    match machines.values().any(Result::is_ok) {
+    match machines.is_empty() || machines.values().any(Result::is_ok) {
         true => Ok(machines),
         false => Err(Error::Hosts(machines.into_values().filter_map(Result::err).collect())),
     }

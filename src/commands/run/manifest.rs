@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use super::experiment::Experiment;
+use super::experiment::{self, Experiment};
 use crate::cli::{Changes, RunArguments};
 use crate::diagnostic::{Problem, Problems};
 use crate::execution::timestamp;
-use crate::record::{FORMAT_VERSION, Manifest, PlannedCell};
+use crate::record::{FORMAT_VERSION, Manifest, PlannedCell, Sitting};
 
 /// The most cells that a run may have: its manifest and its report list them all.
 const CELL_LIMIT: usize = 100_000;
@@ -25,13 +25,24 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Problems> {
     Err(Problems::new(vec![problem], experiment.sources.clone()))
 }
 
-pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: String) -> Manifest {
-    let name = arguments.file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+/// The manifest of a run whose first sitting begins now.
+pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: &str) -> Manifest {
+    let name = experiment::name(&arguments.file);
     let Experiment { spec, plan, digest, .. } = experiment;
+    let started = timestamp();
+    let sitting = Sitting {
+        id: id.to_owned(),
+        started: started.clone(),
+        ended: None,
+        interrupted: false,
+        runner: env!("CARGO_PKG_VERSION").into(),
+        options: arguments.changes.words(),
+        changed_facts: Vec::new(),
+    };
     Manifest {
         format: FORMAT_VERSION,
-        id,
-        runner: env!("CARGO_PKG_VERSION").into(),
+        id: id.to_owned(),
+        runner: sitting.runner.clone(),
         title: spec.title.as_ref().map_or(&name, |title| &title.value).clone(),
         experiment: name,
         file: arguments.file.display().to_string(),
@@ -40,10 +51,12 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: String)
         commit: commit(&arguments.file),
         seed: plan.seed,
         order: spec.order().as_str().into(),
-        started: timestamp(),
+        started,
         ended: None,
         interrupted: false,
         stopped: None,
+        sittings: vec![sitting],
+        hosts: experiment.ways(),
         cells: plan.cells().map(|cell| PlannedCell::from(&cell)).collect(),
         baseline: spec
             .report

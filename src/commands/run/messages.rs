@@ -8,11 +8,15 @@ use crate::record::RecordError;
 use crate::ui;
 use crate::ui::progress::Verbosity;
 
-/// Opens the log, if there is to be one. What is there already stays.
+/// From now on little is said where little is asked for, and all is logged where a log is. What the log holds
+/// already stays.
 ///
 /// # Errors
-/// It can't be opened: nothing is run without the log that was asked for.
-pub(super) fn keep_log(messages: &Messages) -> Result<(), Error> {
+/// The log can't be opened: nothing is run without the log that was asked for.
+pub(super) fn heed(messages: &Messages) -> Result<(), Error> {
+    if messages.quiet {
+        ui::be_quiet();
+    }
     let Some(path) = &messages.log else { return Ok(()) };
     let file = OpenOptions::new().create(true).append(true).open(path);
     let file = file.map_err(|error| {

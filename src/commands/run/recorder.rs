@@ -7,8 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::error::Error;
-use crate::event::{Event, Facts, Status};
+use crate::event::{Event, Facts};
 use crate::execution::{Run, timestamp};
 use crate::monitor::{Moment, Pace};
 use crate::plan::Plan;
@@ -21,7 +20,6 @@ pub(super) struct Recorder {
     progress: Progress,
     plan: Plan,
     facts: BTreeMap<String, Facts>,
-    failed: usize,
     stopped: Option<String>,
     /// When `status.json` is written again.
     pace: Pace,
@@ -29,13 +27,12 @@ pub(super) struct Recorder {
     is_stale: bool,
 }
 
-/// A run that is over.
+/// What became of a run.
 pub(super) struct Recorded {
-    /// Where its results lie.
     pub directory: PathBuf,
-    /// How many trials are not ok.
+    /// How many trials are not ok by their last attempt.
     pub failed: usize,
-    /// Whether the run itself has ended it before its last trial, by its deadline or after a failure.
+    /// Whether the run itself ended it before its last trial.
     pub is_stopped: bool,
 }
 
@@ -69,18 +66,17 @@ async fn after(wait: Option<Duration>) {
 impl Recorder {
     pub(super) fn new(writer: RunWriter, progress: Progress, plan: &Plan) -> Self {
         let (plan, facts, pace) = (plan.clone(), BTreeMap::new(), Pace::default());
-        Recorder { writer, progress, plan, facts, failed: 0, stopped: None, pace, is_stale: true }
+        Recorder { writer, progress, plan, facts, stopped: None, pace, is_stale: true }
     }
 
     /// Executes `run` while its events are recorded; `early` are those that were shown before. When nothing
-    /// more can be written, the run is stopped: measuring on would be for
-    /// nothing.
+    /// more can be written, the run is stopped: measuring on would be for nothing.
     pub(super) async fn record(
         mut self,
         run: Run,
         early: Vec<Event>,
         mut events: UnboundedReceiver<Event>,
-    ) -> Result<Recorded, Error> {
+    ) -> Result<Recorded, RecordError> {
         let stop = run.stop.clone();
         let execute = async {
             run.execute().await;
@@ -122,11 +118,13 @@ impl Recorder {
         // In this order: what is said before a measured command starts is heard before it does.
         let ((), result) = tokio::join!(biased; execute, consume);
         self.progress.finish(Timestamp::now());
-        result?;
+        let failed = self.writer.failed();
+        // Also where a record could not be written: what can be, says how far the run came.
         let is_stopped = self.stopped.is_some();
         let is_interrupted = stop.is_cancelled() && !is_stopped;
-        let directory = self.writer.finish(&timestamp(), is_interrupted, self.stopped)?;
-        Ok(Recorded { directory: directory.path().to_owned(), failed: self.failed, is_stopped })
+        let finished = self.writer.finish(&timestamp(), is_interrupted, self.stopped);
+        result?;
+        Ok(Recorded { directory: finished?.path().to_owned(), failed, is_stopped })
     }
 
     /// How long until something is to be shown or written again, if nothing happens before.
@@ -164,7 +162,6 @@ impl Recorder {
                 self.writer.write_host(host, all)
             }
             Event::TrialFinished(outcome) => {
-                self.failed += usize::from(outcome.status != Status::Ok && !outcome.is_repeated);
                 self.writer.write_outcome(outcome, &self.plan.cell(outcome.trial.index)).map(drop)
             }
             _ => Ok(()),

@@ -56,7 +56,9 @@ fn total(run: &Snapshot, width: usize, zone: &TimeZone, is_still: bool) -> Strin
     let end = run
         .left_s
         .and_then(|left| run.time.checked_add(jiff::SignedDuration::try_from_secs_f64(left).ok()?).ok());
-    let until = end.map(|end| format!("until {}", time_of_day(end, run.time, zone)));
+    let until = end
+        .filter(|_| run.finished < run.trials)
+        .map(|end| format!("until {}", time_of_day(end, run.time, zone)));
     let mut text = match is_still {
         true => String::new(),
         false => clock(run.time.duration_since(run.started).as_secs_f64()) + "  ",
