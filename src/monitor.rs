@@ -35,9 +35,9 @@ pub struct Snapshot {
     pub started: Timestamp,
     /// Trials to be done, warm-up included.
     pub trials: usize,
-    /// Trials that are over, whatever their outcome.
+    /// Trials that are ok or have failed.
     pub finished: usize,
-    /// Those of them that are not ok.
+    /// Those of them that have failed.
     pub failed: usize,
     /// Attempts that failed and were, or are to be, followed by another.
     pub retried: usize,
@@ -240,7 +240,7 @@ impl Monitor {
         (self.finished, self.failed)
     }
 
-    /// Whether the run has ended itself before its last trial.
+    /// Whether the run ends before its last trial.
     pub fn is_stopping(&self) -> bool {
         self.is_stopping
     }
@@ -294,9 +294,11 @@ impl Monitor {
 
     fn finished(&mut self, outcome: &Outcome, now: Timestamp) {
         let doing = if outcome.is_repeated { Doing::Retrying } else { Doing::Concluding };
-        match outcome.is_repeated {
-            true => self.retried += 1,
-            false => self.count(outcome),
+        match (outcome.is_repeated, outcome.status) {
+            (true, _) => self.retried += 1,
+            // It is not over; nothing new starts.
+            (false, Status::Interrupted) => self.is_stopping = true,
+            (false, _) => self.count(outcome),
         }
         self.left = self.remaining.time().map(|time| (time.as_secs_f64(), now));
         let is_busy = |host: &Host| host.trial.as_ref() == Some(&outcome.trial);
@@ -308,7 +310,7 @@ impl Monitor {
     /// Counts a trial that is over.
     fn count(&mut self, outcome: &Outcome) {
         self.finished += 1;
-        self.failed += usize::from(outcome.status != Status::Ok);
+        self.failed += usize::from(outcome.status == Status::Failed);
         if outcome.stage == Some(Stage::Host) {
             // It tells nothing of the time that others take.
             self.remaining.skip(outcome.trial.index);
