@@ -35,17 +35,24 @@ pub enum Event {
         /// Why, with what to do about it.
         reason: String,
     },
-    /// A host does not answer any more: its trials wait, and it is tried again now and then.
+    /// A host does not answer any more: its trials wait until it does, other hosts go on.
     HostSetAside {
         /// The host's name.
         host: String,
         /// Why.
         reason: String,
     },
-    /// A host that was set aside answers again: its trials go on.
+    /// A host that was set aside answers again.
     HostBack {
         /// The host's name.
         host: String,
+    },
+    /// A host waits until somebody else frees it.
+    HostLocked {
+        /// The host's name.
+        host: String,
+        /// Who holds it.
+        holder: String,
     },
     /// A host is busy with something that is not a trial: building an image, setting up a cell.
     Preparing {

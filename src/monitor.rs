@@ -70,6 +70,8 @@ pub struct HostState {
 pub enum Doing {
     /// It is being reached.
     Connecting,
+    /// Nothing, until somebody else frees it.
+    Locked,
     /// Nothing, until a trial begins.
     Waiting,
     /// A cell is set up on it.
@@ -95,6 +97,7 @@ impl Doing {
     pub fn words(self) -> &'static str {
         match self {
             Doing::Connecting => "connecting",
+            Doing::Locked => "locked",
             Doing::Waiting => "waiting",
             Doing::SettingUp => "setting up",
             Doing::Starting => "starting",
@@ -173,6 +176,9 @@ impl Monitor {
             Event::HostReady { host } | Event::HostBack { host } => self.set(host, Doing::Waiting, "", now),
             Event::HostFailed { host, reason } | Event::HostSetAside { host, reason } => {
                 self.set(host, Doing::Aside, reason, now);
+            }
+            Event::HostLocked { host, holder } => {
+                self.set(host, Doing::Locked, &format!("by {holder}"), now);
             }
             Event::RunStopped { .. } => self.is_stopping = true,
             Event::Preparing { host, what } => {

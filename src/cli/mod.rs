@@ -27,6 +27,7 @@ Examples:
   runner run experiments/first.yaml                run it
   runner status                                    how far is it? (from another terminal)
   runner report results/first/2026-11-30T11-45-12Z
+  runner clean                                     what did killed runs leave on machines?
 
 `runner VERB --help` shows examples of each.
 
@@ -48,6 +49,8 @@ pub enum Command {
     Run(RunArguments),
     /// Show how far a run is, from another terminal, or how it ended.
     Status(StatusArguments),
+    /// Remove from the machines what runs that were killed have left there.
+    Clean(CleanArguments),
     /// Make the report of a run again, from its records alone.
     Report(ReportArguments),
     /// Print the JSON Schema of experiments, for editors.
@@ -70,8 +73,9 @@ Examples:
 
 The results lie in RESULTS/EXPERIMENT/START/: report.md to read, summary.csv and samples.csv
 to compute with, records.jsonl and output/ to check. Ctrl-C ends what runs, removes what was
-made on the machines and writes the report of what was measured; a second Ctrl-C leaves at once.
-`runner status` tells from another terminal how far it is.
+made on the machines and writes the report of what was measured; a second Ctrl-C leaves at once,
+and `runner clean` removes the rest. A host that another run uses is waited for. `runner status`
+tells from another terminal how far it is.
 
 However a run has ended (Ctrl-C, kill -9, a full disk, a power cut), --resume goes on with what is
 missing. It keeps the options of the run; one that is given takes the place of the kept one. A changed
@@ -91,6 +95,9 @@ pub struct RunArguments {
     /// Which run is gone on with, and how.
     #[command(flatten)]
     pub resume: ResumeArguments,
+    /// What to do about hosts that others use.
+    #[command(flatten)]
+    pub locking: Locking,
     /// What is said meanwhile.
     #[command(flatten)]
     pub messages: Messages,
@@ -112,6 +119,51 @@ pub struct ResumeArguments {
     /// Go on with a changed experiment: trials whose settings did not change are kept.
     #[arg(long, requires = "run")]
     pub accept_changes: bool,
+}
+
+/// What to do about hosts that others use.
+#[derive(Debug, Clone, Copy, Default, Args)]
+#[command(next_help_heading = "Hosts that others use")]
+pub struct Locking {
+    /// Fail at once where somebody else has locked a host, instead of waiting until it is free.
+    #[arg(long, conflicts_with = "no_lock")]
+    pub no_wait: bool,
+    /// Neither lock the hosts nor look whether others have: for those that are shared on purpose.
+    #[arg(long)]
+    pub no_lock: bool,
+}
+
+/// `runner clean`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runner clean --dry-run                                  what is left, of all runs in results/
+  runner clean
+  runner clean results/docker-vs-native/2026-11-30T11-45-12Z
+  runner clean --hosts lab/hosts.yaml                     the hosts have moved
+
+A run writes into ledger.jsonl what it makes on machines before it makes it, and removes the file
+when all of that is gone. Where the file is left, since the runner was killed, left by a second
+Ctrl-C, or could not reach a host, everything in it is removed here: containers, networks,
+processes and directories, and nothing that is not the run's. A run that goes on is left alone.
+
+Exit codes: 0 nothing is left, 3 a mistake in a file, 4 something could not be removed.")]
+pub struct CleanArguments {
+    /// Directories of runs; without one, all below RESULTS that have left something.
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Where results are kept.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub results: PathBuf,
+    /// A file whose hosts replace those of the same name that the runs had.
+    #[arg(long, value_name = "FILE")]
+    pub hosts: Option<PathBuf>,
+    /// Say what is left, and remove nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// What to do about hosts that others use.
+    #[command(flatten)]
+    pub locking: Locking,
 }
 
 /// `runner plan`.

@@ -3,7 +3,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the files of an experiment")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Component, Path, PathBuf};
 use std::{
@@ -55,7 +55,7 @@ pub(super) fn read_with_seed(
     }
     spec.seed = changes.seed.map(Located::unwritten).or(spec.seed);
     let mut found = narrow(&mut spec, changes);
-    let (secrets, missing) = variables::read(&mut spec, &sources);
+    let (secrets, missing) = variables::read(&mut spec, &sources, &BTreeSet::new());
     found.extend(missing);
     found.extend(metrics::check(&spec, &sources));
     let mut spec = spec::check(spec, &sources, found)?;
@@ -77,6 +77,31 @@ pub(super) fn read_with_seed(
     let without_draw = Spec { seed: kept.seed.clone().filter(|_| !is_seed_drawn), ..kept.clone() }.to_yaml();
     let digest = Sha256::digest(without_draw).iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(Experiment { spec, sources, plan, is_seed_drawn, kept, digest, secrets })
+}
+
+/// The hosts of a run, as far as it takes to connect to them.
+pub(super) struct Hosts {
+    pub spec: Spec,
+    pub sources: Sources,
+}
+
+/// Reads the hosts of the experiment that a run has kept, and those of a file that replaces some. Only the
+/// variables that they name must be set, and those of `names`: what else the experiment needs may be gone.
+pub(super) fn read_hosts(
+    kept: &Path,
+    replaced_by: Option<&Path>,
+    names: &BTreeSet<String>,
+) -> Result<Hosts, Problems> {
+    let mut files = vec![(Fragment::Experiment, kept)];
+    files.extend(replaced_by.map(|path| (Fragment::Hosts, path)));
+    let (spec, sources) = Reader::new(&text).read(&files)?;
+    let mut spec = Spec { hosts: spec.hosts, ..Spec::default() };
+    let (_, missing) = variables::read(&mut spec, &sources, names);
+    if !missing.is_empty() {
+        return Err(Problems::new(missing, sources));
+    }
+    variables::put_into_hosts(&mut spec);
+    Ok(Hosts { spec, sources })
 }
 
 impl Experiment {

@@ -1,6 +1,7 @@
 //! One file a verb: gather the inputs, call the stages, hand the results to `ui`. No algorithm lives here.
 
 mod check;
+mod clean;
 mod completions;
 mod experiment;
 mod explain;
@@ -28,6 +29,7 @@ pub fn execute(command: Command) -> u8 {
         Command::Explain(arguments) => explain::show(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Status(arguments) => status::status(&arguments),
+        Command::Clean(arguments) => clean::clean(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Schema(_) => schema::schema(),
         Command::Completions(arguments) => completions::show(&arguments),

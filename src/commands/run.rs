@@ -22,6 +22,7 @@ use super::{block_on, plan};
 use crate::cli::{PlanFormat, RunArguments};
 use crate::error::{EXIT_FAILED_TRIALS, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::execution::Run;
+use crate::hosts::{Claim, Ledger};
 use crate::record::{RecordError, RunWriter};
 use crate::ui::progress::Progress;
 use crate::{report, ui};
@@ -54,22 +55,26 @@ async fn execute(
     earlier: Option<Earlier>,
 ) -> Result<u8, Error> {
     let stop = CancellationToken::new();
-    signals::cancel_on_interrupt(stop.clone(), id.clone());
+    let left = signals::Left::default();
+    signals::cancel_on_interrupt(stop.clone(), left.clone());
     let (events, mut receiver) = unbounded_channel();
     ui::note(&format!("run {id} of {}", arguments.file.display()));
     let verbosity = messages::verbosity(&arguments.messages);
     let mut progress = Progress::start(&experiment.plan, &experiment.spec, verbosity, Timestamp::now());
+    let mut claim = Claim::new(&id, &format!("experiment `{}`", experiment::name(&arguments.file)));
     let (mut hosts, mut history) = (experiment.plan.hosts(), Default::default());
     if let Some(earlier) = &earlier {
         earlier.show(&mut progress);
         (hosts, history) = (earlier.hosts(&experiment.plan), earlier.history.clone());
+        claim.predecessors = earlier.ids();
     }
-    let mut early = Vec::new();
+    let (locking, mut early) = ((arguments.locking, &claim), Vec::new());
     let machines = tokio::select! {
-        machines = machines::connect(&experiment, hosts, &events) => machines?,
+        machines = machines::connect(&experiment, hosts, locking, &events) => machines?,
         () = recorder::watch(&mut progress, &mut receiver, &mut early) => return Ok(EXIT_INTERRUPTED),
         () = stop.cancelled() => return Ok(EXIT_INTERRUPTED),
     };
+    let connector = machines::connector(&experiment, arguments.locking, &claim);
     let manifest = manifest::new(arguments, &experiment, &id);
     let writer = match earlier {
         Some(earlier) => earlier.writer(manifest, &experiment)?,
@@ -80,14 +85,22 @@ async fn execute(
         }
     };
     ui::note(&format!("its results: {}", writer.directory().path().display()));
+    let ledger = Ledger::open(&writer.directory().ledger(), &experiment.spec.variables)?;
+    let directory = writer.directory().clone();
+    // The second interrupt tells of it.
+    let _ = left.set((directory.clone(), ledger.clone()));
+    machines::end_earlier(&machines, &ledger).await;
     let recorder = Recorder::new(writer, progress, &experiment.plan);
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
-    let mut run = Run::new(id, experiment, machines, stop.clone(), events);
-    run.history = history;
+    let mut run = Run::new(id, experiment, machines, stop.clone(), events).with_ledger(ledger.clone())?;
+    (run.history, run.connector) = (history, Some(connector));
     run.tells_commands = messages::wants_commands(&arguments.messages);
     let recorded = recorder.record(run, early, receiver).await;
+    let closed = ledger.close();
+    ui::show_left(&ledger.left(), directory.path());
     let Recorded { directory, failed, is_stopped } =
         recorded.map_err(|error| with_way_on(arguments, error))?;
+    closed?;
     end(arguments, &directory, stop.is_cancelled() && !is_stopped, failed > 0 || is_stopped)
 }
 

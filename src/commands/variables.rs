@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the environment of the command")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::{Problem, Sources};
 use crate::plan::substitute::Context;
@@ -10,12 +10,16 @@ use crate::secrets::Secrets;
 use crate::spec::{LOCALHOST, NATIVE, Spec};
 use crate::ui;
 
-/// Gives `spec` every variable that it names, and hides their values in everything that is printed.
+/// Gives `spec` every variable that it names, and those of `more`, and hides their values in everything that is printed.
 /// Returns the same for what is written, and a mistake for each variable that is not set.
-pub(super) fn read(spec: &mut Spec, sources: &Sources) -> (Secrets, Vec<Problem>) {
+pub(super) fn read(spec: &mut Spec, sources: &Sources, more: &BTreeSet<String>) -> (Secrets, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut values = BTreeMap::new();
-    for (name, span) in spec.named_variables(sources) {
+    let mut named = spec.named_variables(sources);
+    for name in more {
+        named.entry(name.clone()).or_default();
+    }
+    for (name, span) in named {
         match std::env::var(&name) {
             Ok(value) => match unfit(spec, &value) {
                 Some(why) => problems.push(

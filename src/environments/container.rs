@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::DEFAULT_WORKDIR;
 use crate::diagnostic::Sources;
-use crate::hosts::Machine;
+use crate::hosts::{Entry, Kind, Ledger, Machine, Thing};
 use crate::spec::environment::{self, Container as Declared, Environment, Fresh};
 use crate::spec::{List, Text};
 use crate::transports::TransportError;
@@ -65,6 +65,20 @@ impl Settings {
         self.container.as_ref().map(|container| container.options.network.as_deref().unwrap_or("bridge"))
     }
 
+    /// The path on the machine of `directory` in the container, where it lies on a folder of the machine.
+    pub(super) fn on_machine(&self, directory: &str) -> Option<String> {
+        let volumes = self.container.as_ref()?.options.volumes.iter();
+        let paths = volumes.filter_map(|volume| {
+            let (source, target) = volume.split_once(':')?;
+            let target = target.split(':').next()?.trim_end_matches('/');
+            let rest = directory.strip_prefix(target).filter(|rest| rest.starts_with('/'))?;
+            // A name is a volume of the engine, not a folder.
+            source.starts_with('/').then(|| (target.len(), format!("{}{rest}", source.trim_end_matches('/'))))
+        });
+        // The innermost is the one that is seen.
+        paths.max_by_key(|(length, _)| *length).map(|(_, path)| path)
+    }
+
     /// Publishes `port` of the container on its machine, under the same number.
     pub fn publish(&mut self, port: u16) {
         if let Some(container) = &mut self.container {
@@ -108,14 +122,16 @@ impl ContainerSettings {
     }
 }
 
-/// Starts the container of `settings`, if they ask for one.
+/// Starts the container of `settings`, if they ask for one; `ledger` has it, and its network, before they are
+/// there.
 pub(super) async fn start(
     machine: &Arc<Machine>,
     settings: &Settings,
     run: &str,
     name: &str,
+    ledger: &Ledger,
     stop: &CancellationToken,
-) -> Result<Option<Container>, TransportError> {
+) -> Result<Option<(Container, Entry)>, TransportError> {
     /// Hosts can share an engine: one at a time looks for an image or network and makes it.
     static MAKING: Mutex<()> = Mutex::const_new(());
     let Some(container) = &settings.container else { return Ok(None) };
@@ -129,7 +145,13 @@ pub(super) async fn start(
             None => engine.ensure_image(&options.image, options.platform.as_deref(), container.pull).await?,
         }
         match &options.network {
-            Some(network) => engine.ensure_network(network, run).await,
+            Some(network) => {
+                // One that is there already has another run's label or none, and is left alone.
+                if !is_given(network) {
+                    ledger.made(thing(machine, Kind::Network, network, run))?;
+                }
+                engine.ensure_network(network, run).await
+            }
             None => Ok(()),
         }
     };
@@ -139,9 +161,45 @@ pub(super) async fn start(
             return Err(TransportError { message: "the run was interrupted".into(), hint: None, is_lost: false });
         }
     }
+    let entry = ledger.made(thing(machine, Kind::Container, name, run))?;
     // One that is left half made carries the run's label, and goes with its other containers.
     tokio::select! {
-        started = engine.start_container(&options) => started.map(Some),
+        started = engine.start_container(&options) => started.map(|container| Some((container, entry))),
         () = stop.cancelled() => Err(TransportError { message: "the run was interrupted".into(), hint: None, is_lost: false }),
+    }
+}
+
+/// Whether every engine has a network of this name, or it is that of another container.
+fn is_given(network: &str) -> bool {
+    ["host", "none", "bridge", "default"].contains(&network) || network.starts_with("container:")
+}
+
+/// Something of `run` on `machine`, as its ledger has it.
+pub(super) fn thing(machine: &Machine, kind: Kind, name: &str, run: &str) -> Thing {
+    Thing { host: machine.name.clone(), kind, name: name.to_owned(), run: run.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_on_a_folder_of_the_machine() {
+        let volumes = ["/srv/a:/data", "/srv/b/:/data/in:ro", "named:/kept", "/:/host"];
+        let options =
+            ContainerOptions { volumes: volumes.map(str::to_owned).to_vec(), ..ContainerOptions::default() };
+        let container = ContainerSettings { build: None, is_shared: false, pull: Pull::Missing, options };
+        let (workdir, env, shell) = (String::new(), Vec::new(), Vec::new());
+        let settings = Settings { workdir, env, shell, container: Some(container) };
+        for (inside, outside) in [
+            ("/data/x", Some("/srv/a/x")),
+            ("/data/in/x", Some("/srv/b/x")),
+            ("/host/x/y", Some("/x/y")),
+            ("/datax/y", None),
+            ("/kept/x", None),
+            ("/var/tmp/x", None),
+        ] {
+            assert_eq!(settings.on_machine(inside).as_deref(), outside, "{inside}");
+        }
     }
 }

@@ -2,19 +2,21 @@
 //! [`Place`]: a transport and a fresh directory.
 
 mod container;
+mod leftovers;
 mod shared;
 
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::hosts::Machine;
+use crate::hosts::{Entry, Kind, Ledger, Machine};
 use crate::spec::environment::{Environment, Fresh};
 use crate::spec::host::Sudo;
 use crate::transports::docker::Container;
 use crate::transports::{Transport, TransportError, job};
 
 pub use container::Settings;
+pub use leftovers::{Fate, remove_left};
 pub use shared::Shared;
 
 /// Where the directories of cells are made when the file does not say.
@@ -38,6 +40,27 @@ pub struct Place {
     pub container: Option<Container>,
     /// Whether the container is for other places too, and outlives this one.
     is_shared: bool,
+    made: Made,
+}
+
+/// What of a place stands in the ledger.
+struct Made {
+    ledger: Ledger,
+    container: Option<Entry>,
+    directory: Option<Entry>,
+    /// Its directory as the machine sees it, where it does not go with the container.
+    path: Option<String>,
+    /// Whether the directory is or may be there, and ours.
+    is_there: bool,
+}
+
+/// Says in `ledger` that everything with the mark of `run` on `machine` is the run's.
+///
+/// # Errors
+/// When that can't be written; nothing may be started there then.
+pub fn begin(machine: &Machine, run: &str, ledger: &Ledger) -> Result<(), TransportError> {
+    let mark = format!("runner-{run}-");
+    ledger.made(container::thing(machine, Kind::Processes, &mark, run)).map(drop)
 }
 
 /// Whether trials of a cell in this environment each get a place of their own.
@@ -59,30 +82,58 @@ impl Place {
         stop: &CancellationToken,
     ) -> Result<Place, TransportError> {
         let id = format!("runner-{run}-{}", job::next_number());
+        let ledger = shared.ledger();
         let is_shared = settings.container.as_ref().is_some_and(|container| container.is_shared);
-        let container = match is_shared {
+        let started = match is_shared {
             true => shared.enter(machine, settings, run, &id, stop).await?,
-            false => container::start(machine, settings, run, &id, stop).await?,
+            false => container::start(machine, settings, run, &id, ledger, stop).await?,
         };
+        let (container, entry) = started.unzip();
         let transport: Arc<dyn Transport> = match &container {
             Some(container) => Arc::new(container.exec()),
             None => machine.transport.clone(),
         };
         let directory = format!("{}/{id}", settings.workdir.trim_end_matches('/'));
         let Settings { env, shell, .. } = settings.clone();
-        let place =
-            Place { id, machine: machine.clone(), transport, directory, env, shell, container, is_shared };
-        let quoted = job::quote(&place.directory);
-        match job::query(&*place.transport, &format!("mkdir -p {quoted} && cd {quoted}")).await {
-            Ok(_) => Ok(place),
+        let path = match &container {
+            Some(_) => settings.on_machine(&directory),
+            None => Some(directory.clone()),
+        };
+        let made = Made { ledger: ledger.clone(), container: entry, directory: None, path, is_there: false };
+        let machine = machine.clone();
+        let mut place = Place { id, machine, transport, directory, env, shell, container, is_shared, made };
+        match place.make_directory(settings, run).await {
+            Ok(()) => Ok(place),
             Err(error) => {
                 let message = format!(
                     "`{}`: can't make the directory {}: {}",
-                    machine.name, place.directory, error.message
+                    place.machine.name, place.directory, error.message
                 );
                 // The first failure is the one to tell.
                 let _ = place.leave().await;
                 Err(TransportError { message, ..error })
+            }
+        }
+    }
+
+    /// One that is there already is somebody else's, and is left alone.
+    async fn make_directory(&mut self, settings: &Settings, run: &str) -> Result<(), TransportError> {
+        if let Some(path) = &self.made.path {
+            let thing = container::thing(&self.machine, Kind::Directory, path, run);
+            self.made.directory = Some(self.made.ledger.made(thing)?);
+        }
+        // Without an answer it may be there.
+        self.made.is_there = true;
+        let (workdir, own) = (job::quote(&settings.workdir), job::quote(&self.directory));
+        let script = format!(
+            "why=$({{ mkdir -p {workdir} && mkdir {own}; }} 2>&1) || {{ echo \"$why\"; exit 0; }}\ncd {own}"
+        );
+        let refused = job::query_once(&*self.transport, &script).await?;
+        match String::from_utf8_lossy(&refused).lines().next() {
+            None => Ok(()),
+            Some(why) => {
+                self.made.is_there = false;
+                Err(TransportError { message: why.to_owned(), hint: None, is_lost: false })
             }
         }
     }
@@ -92,20 +143,40 @@ impl Place {
     /// # Errors
     /// When the machine can't be reached or refuses.
     pub async fn leave(self) -> Result<(), TransportError> {
-        match &self.container {
-            Some(container) if !self.is_shared => container.engine().remove_container(&container.id).await,
-            _ => {
-                let directory = job::quote(&self.directory);
-                // A step with `sudo` may have left what only root can remove.
-                let by_root = match self.machine.sudo {
-                    Sudo::Passwordless => format!("sudo -n rm -rf {directory} 2>/dev/null || "),
-                    Sudo::None => String::new(),
-                };
-                let remove = format!("rm -rf {directory} 2>/dev/null || {by_root}rm -rf {directory}");
-                let script = format!("{}\n{remove}", job::sweep_place(&self.id, false));
-                job::query(&*self.transport, &script).await.map(drop)
+        let Made { ledger, container: entry, directory, path, is_there } = &self.made;
+        match self.container.as_ref().filter(|_| !self.is_shared) {
+            None => self.sweep(&*self.transport, &self.directory).await?,
+            Some(container) => {
+                if path.is_some() && *is_there {
+                    // What root in the container has made, others can't remove from outside; what is left is
+                    // told below.
+                    let _ = self.sweep(&*self.transport, &self.directory).await;
+                }
+                container.engine().remove_container(&container.id).await?;
+                entry.inspect(|entry| ledger.released(*entry));
             }
         }
+        if let (Some(path), Some(_)) = (path, &self.container) {
+            self.sweep(&*self.machine.transport, path).await?;
+        }
+        directory.inspect(|entry| ledger.released(*entry));
+        Ok(())
+    }
+
+    /// Ends the processes of this place, and removes its directory, seen as `directory` over `transport`.
+    async fn sweep(&self, transport: &dyn Transport, directory: &str) -> Result<(), TransportError> {
+        let directory = job::quote(directory);
+        // A step with `sudo` may have left what only root can remove.
+        let by_root = match self.machine.sudo {
+            Sudo::Passwordless => format!("sudo -n rm -rf {directory} 2>/dev/null || "),
+            Sudo::None => String::new(),
+        };
+        let remove = match self.made.is_there {
+            true => format!("rm -rf {directory} 2>/dev/null || {by_root}rm -rf {directory}"),
+            false => String::new(),
+        };
+        let script = format!("{}\n{remove}", job::sweep_place(&self.id, false));
+        job::query(transport, &script).await.map(drop)
     }
 
     /// The same for a place whose container has died: no other place gets it any more.

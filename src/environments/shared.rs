@@ -1,5 +1,5 @@
-//! Containers that live as long as the run: one for all places with the same settings on a machine. The
-//! engine's clean-up at the end of the run removes them.
+//! Containers that live as long as the run: one for all places with the same settings on a machine. They stay
+//! in the ledger until its end, when what is left is removed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,15 +8,28 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{Settings, container};
-use crate::hosts::Machine;
+use crate::hosts::{Entry, Ledger, Machine};
 use crate::transports::TransportError;
 use crate::transports::docker::Container;
 
-/// The shared containers of a run, by machine and settings.
+/// What all places of a run have in common: its ledger, and the shared containers by machine and settings.
 #[derive(Default)]
-pub struct Shared(Mutex<BTreeMap<String, Container>>);
+pub struct Shared {
+    ledger: Ledger,
+    containers: Mutex<BTreeMap<String, (Container, Entry)>>,
+}
 
 impl Shared {
+    /// Of a run that keeps `ledger`.
+    pub fn new(ledger: Ledger) -> Self {
+        Shared { ledger, containers: Mutex::default() }
+    }
+
+    /// What the run has made and not removed.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
     pub(super) async fn enter(
         &self,
         machine: &Arc<Machine>,
@@ -24,18 +37,18 @@ impl Shared {
         run: &str,
         name: &str,
         stop: &CancellationToken,
-    ) -> Result<Option<Container>, TransportError> {
+    ) -> Result<Option<(Container, Entry)>, TransportError> {
         let key = format!("{} {settings:?}", machine.name);
-        let mut containers = self.0.lock().await;
+        let mut containers = self.containers.lock().await;
         if let Some(container) = containers.get(&key) {
             return Ok(Some(container.clone()));
         }
-        let started = container::start(machine, settings, run, name, stop).await?;
+        let started = container::start(machine, settings, run, name, &self.ledger, stop).await?;
         containers.extend(started.clone().map(|container| (key, container)));
         Ok(started)
     }
 
     pub(super) async fn forget(&self, gone: &Container) {
-        self.0.lock().await.retain(|_, container| container.id != gone.id);
+        self.containers.lock().await.retain(|_, (container, _)| container.id != gone.id);
     }
 }

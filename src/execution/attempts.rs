@@ -50,6 +50,7 @@ pub(super) async fn one(
     let mut attempt = attempts;
     let (outcome, cause) = loop {
         attempt += 1;
+        until_ours(run, &cell).await;
         run.say(Event::TrialStarted { trial: trial.clone(), hosts: cell.hosts().into_iter().collect() });
         let (mut outcome, cause) = trial::execute(run, &cell, &mut state, &trial, attempt).await;
         let retry = attempt - attempts;
@@ -92,6 +93,20 @@ pub(super) async fn one(
         }
     };
     Finished { cell: turn.cell, state, gone, waits }
+}
+
+/// A machine whose connection was lost may have been given to another run: it is waited for.
+async fn until_ours(run: &Run, cell: &Cell) {
+    let waits = cell.hosts().into_iter().filter_map(|host| run.machine(&host).ok()).map(async |machine| {
+        let tell = |holder: &str| {
+            run.say(Event::HostLocked { host: machine.name.clone(), holder: holder.to_owned() });
+        };
+        machine.until_ours(tell).await
+    });
+    tokio::select! {
+        _ = join_all(waits) => {}
+        () = run.stop.cancelled() => {}
+    }
 }
 
 /// Tells what became of an attempt. Who receives the event writes its record now, before the next trial

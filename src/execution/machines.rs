@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 
 use super::{Cause, Failure, Run};
 use crate::diagnostic::Sources;
-use crate::environments::DEFAULT_WORKDIR;
+use crate::environments::{self, DEFAULT_WORKDIR};
 use crate::event::{Event, Facts, Stage};
 use crate::hosts::{self, Machine};
 use crate::spec::Spec;
@@ -22,7 +22,7 @@ pub type Connected = BTreeMap<String, Result<Arc<Machine>, String>>;
 
 /// Connects to a host by its name.
 pub type Connector =
-    Box<dyn Fn(String) -> BoxFuture<'static, Result<(Machine, Facts), TransportError>> + Send + Sync>;
+    Box<dyn Fn(String) -> BoxFuture<'static, Result<(Arc<Machine>, Facts), TransportError>> + Send + Sync>;
 
 /// Every host of a plan.
 pub(super) struct Machines(Mutex<Connected>);
@@ -72,13 +72,13 @@ impl Machines {
     }
 
     async fn connect(&self, run: &Run, host: &str) -> Result<(), String> {
-        let connected = match &run.connector {
-            Some(connector) => connector(host.to_owned()).await,
-            None => connect(&run.spec, &run.sources, host).await,
-        };
+        let Some(connector) = &run.connector else { return Err(format!("`{host}` is not connected")) };
+        let connected = connector(host.to_owned()).await;
         let (machine, facts) = connected.map_err(|error| error.with_hint())?;
+        // Before anything is made there.
+        environments::begin(&machine, &run.id, run.shared.ledger()).map_err(|error| error.with_hint())?;
         if let Ok(mut machines) = self.0.lock() {
-            machines.insert(host.to_owned(), Ok(Arc::new(machine)));
+            machines.insert(host.to_owned(), Ok(machine));
         }
         run.say(Event::HostReady { host: host.to_owned() });
         run.say(Event::FactsFound { host: host.to_owned(), facts });
@@ -86,20 +86,26 @@ impl Machines {
     }
 }
 
-/// Connects to the host `name` of a checked experiment and reads its facts.
+/// Connects to the host `name` of a checked experiment and finds what can be read of it around a trial.
 ///
 /// # Errors
-/// When it can't be reached, or does not tell them.
-pub async fn connect(spec: &Spec, sources: &Sources, name: &str) -> Result<(Machine, Facts), TransportError> {
+/// When it can't be reached.
+pub async fn connect(spec: &Spec, sources: &Sources, name: &str) -> Result<Machine, TransportError> {
     let mut machine = hosts::connect(name, &spec.hosts[name], sources).await?;
     hosts::find_probes(&mut machine).await?;
+    Ok(machine)
+}
+
+/// The facts of a connected machine, and the versions of the tools that the experiment uses.
+///
+/// # Errors
+/// When it does not tell them.
+pub async fn facts(spec: &Spec, machine: &Machine) -> Result<Facts, TransportError> {
     let tools: BTreeSet<&str> = spec
         .workloads
         .values()
         .filter_map(|workload| workload.metrics.tool.as_ref())
         .map(|tool| tool.as_str())
         .collect();
-    let facts =
-        hosts::facts(&*machine.transport, DEFAULT_WORKDIR, &tools.into_iter().collect::<Vec<_>>()).await?;
-    Ok((machine, facts))
+    hosts::facts(&*machine.transport, DEFAULT_WORKDIR, &tools.into_iter().collect::<Vec<_>>()).await
 }

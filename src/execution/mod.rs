@@ -23,13 +23,14 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::diagnostic::Sources;
-use crate::environments::Shared;
+use crate::environments::{self, Fate, Shared};
 use crate::event::{Event, Stage, Status};
-use crate::hosts::Machine;
+use crate::hosts::{Ledger, Machine};
 use crate::plan::Plan;
 use crate::spec::Spec;
 use crate::transports::TransportError;
@@ -38,12 +39,14 @@ use machines::Machines;
 
 pub use history::{History, Past};
 pub use limits::DEFAULT_RETRIES;
-pub use machines::{Connected, Connector, connect};
+pub use machines::{Connected, Connector, connect, facts};
 
 /// The longest time of a command when the file sets no timeout.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3600);
 /// The longest time of each clean-up command.
 const CLEAN_UP_TIMEOUT: Duration = Duration::from_secs(60);
+/// The longest time for what is left on a machine at the end; the ledger keeps what takes longer.
+const LEAVE_LIMIT: Duration = Duration::from_secs(120);
 
 /// The time now as records hold it: RFC 3339 in UTC, to the millisecond.
 #[expect(clippy::disallowed_methods, reason = "a record says when its trial began")]
@@ -107,7 +110,20 @@ impl Run {
         }
     }
 
-    /// Executes every trial, then removes everything that was made, also after `stop`.
+    /// The same run, which says in `ledger` what it makes before it makes it.
+    ///
+    /// # Errors
+    /// When that can't be written.
+    pub fn with_ledger(mut self, ledger: Ledger) -> Result<Self, TransportError> {
+        for machine in self.machines.connected() {
+            environments::begin(&machine, &self.id, &ledger)?;
+        }
+        self.shared = Shared::new(ledger);
+        Ok(self)
+    }
+
+    /// Executes every trial, then removes everything that was made, also after `stop`, and lets others use
+    /// the machines.
     pub async fn execute(&self) {
         let deadline = self.spec.deadline.as_ref().map(|time| time.value);
         let mut running = std::pin::pin!(scheduler::run(self));
@@ -120,19 +136,20 @@ impl Run {
             }
         }
         let machines = self.machines.connected();
-        futures_util::future::join_all(machines.iter().map(|machine| machine.transport.shells().close()))
-            .await;
-        for machine in machines {
-            if let Some(engine) = machine.engine_in_use()
-                && let Err(error) = engine.remove_all(&self.id).await
-            {
-                self.say(Event::CleanUpFailed {
-                    host: machine.name.clone(),
-                    what: "containers".into(),
-                    reason: error.message,
-                });
+        join_all(machines.iter().map(|machine| self.leave(machine))).await;
+    }
+
+    /// Removes what could not be removed before, and frees the machine.
+    async fn leave(&self, machine: &Machine) {
+        let left = environments::remove_left(machine, self.shared.ledger());
+        for (thing, fate) in tokio::time::timeout(LEAVE_LIMIT, left).await.unwrap_or_default() {
+            if let Fate::Left(reason) = fate {
+                let (host, what) = (machine.name.clone(), thing.to_string());
+                self.say(Event::CleanUpFailed { host, what, reason });
             }
         }
+        machine.transport.shells().close().await;
+        machine.unlock().await;
     }
 
     /// Lets nothing new start; the first reason is the one to tell.

@@ -5,13 +5,15 @@
 mod caches;
 pub mod cpu_time;
 mod facts;
+mod ledger;
 mod load;
+mod lock;
 mod probe;
 mod reach;
 mod ssh;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
 use tokio::sync::{Mutex, OnceCell};
 
@@ -24,7 +26,10 @@ use crate::transports::{Transport, TransportError, job};
 
 pub use caches::{CacheFigures, drop_caches};
 pub use facts::{facts, place_facts};
+pub use ledger::{Entry, Kind, Ledger, Thing, variables_of};
 pub use load::{Activity, activity};
+use lock::Lock;
+pub use lock::{Claim, lock_all};
 pub use probe::{Sensors, degrees, find_probes, temperature};
 pub use reach::{Clock, Needs, Reached, Workdir, reach};
 pub use ssh::local_path;
@@ -43,11 +48,13 @@ pub struct Machine {
     pub probes: Vec<String>,
     /// What is known of them.
     pub sensors: Sensors,
-    kind: Kind,
+    way: Way,
     engine: OnceCell<Engine>,
+    lock: StdMutex<Option<Lock>>,
 }
 
-enum Kind {
+/// How it is reached.
+enum Way {
     Local,
     Ssh(SshConnection),
     Fake,
@@ -58,35 +65,28 @@ enum Kind {
 /// # Errors
 /// When it can't be reached or does not let us in.
 pub async fn connect(name: &str, host: &Host, sources: &Sources) -> Result<Machine, TransportError> {
-    let (kind, transport, address): (Kind, Arc<dyn Transport>, String) = match &host.ssh {
+    let (way, transport, address): (Way, Arc<dyn Transport>, String) = match &host.ssh {
         Some(ssh) => {
             let target = ssh::target(name, &ssh.0, sources);
             let connection = SshConnection::connect(&target).await?;
-            (Kind::Ssh(connection.clone()), Arc::new(connection), ssh.0.address.value.clone())
+            (Way::Ssh(connection.clone()), Arc::new(connection), ssh.0.address.value.clone())
         }
-        None => (Kind::Local, Local::shared(), own_address()),
+        None => (Way::Local, Local::shared(), own_address()),
     };
     let peer_address = host.peer_address.as_ref().map_or(address, |address| address.value.clone());
-    Ok(Machine::new(name, kind, transport, peer_address, host.sudo.unwrap_or_default()))
+    Ok(Machine::new(name, way, transport, peer_address, host.sudo.unwrap_or_default()))
 }
 
 impl Machine {
-    fn new(name: &str, kind: Kind, transport: Arc<dyn Transport>, peer_address: String, sudo: Sudo) -> Self {
-        Machine {
-            name: name.to_owned(),
-            transport,
-            peer_address,
-            sudo,
-            probes: Vec::new(),
-            sensors: Sensors::default(),
-            kind,
-            engine: OnceCell::new(),
-        }
+    fn new(name: &str, way: Way, transport: Arc<dyn Transport>, peer_address: String, sudo: Sudo) -> Self {
+        let (name, engine, lock) = (name.to_owned(), OnceCell::new(), StdMutex::default());
+        let (probes, sensors) = (Vec::new(), Sensors::default());
+        Machine { name, transport, peer_address, sudo, probes, sensors, way, engine, lock }
     }
 
     /// A machine that only answers as `fake` was told, whatever way there is to it.
     pub fn fake(name: &str, fake: impl Transport + 'static) -> Self {
-        Machine::new(name, Kind::Fake, Arc::new(fake), name.to_owned(), Sudo::Passwordless)
+        Machine::new(name, Way::Fake, Arc::new(fake), name.to_owned(), Sudo::Passwordless)
     }
 
     /// Its Docker Engine, connected when first asked for.
@@ -97,14 +97,14 @@ impl Machine {
         const SOCKET: &str = "/var/run/docker.sock";
         self.engine
             .get_or_try_init(|| async {
-                match &self.kind {
-                    Kind::Local => Engine::connect(&self.name, SOCKET, None).await,
-                    Kind::Ssh(connection) => {
+                match &self.way {
+                    Way::Local => Engine::connect(&self.name, SOCKET, None).await,
+                    Way::Ssh(connection) => {
                         let forwarded = connection.forward_unix(SOCKET).await?;
                         let path = forwarded.path().to_string_lossy().into_owned();
                         Engine::connect(&self.name, &path, Some(forwarded)).await
                     }
-                    Kind::Fake => Err(TransportError {
+                    Way::Fake => Err(TransportError {
                         message: "a fake machine has no engine".into(),
                         hint: None,
                         is_lost: false,
@@ -117,6 +117,28 @@ impl Machine {
     /// Its engine, if something has asked for it before.
     pub fn engine_in_use(&self) -> Option<&Engine> {
         self.engine.get()
+    }
+
+    /// Keeps its lock from now on.
+    fn hold(&self, lock: Lock) {
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock);
+    }
+
+    /// Returns when its lock is ours, at once where it is not locked by us at all; a connection that was lost
+    /// may have given it to somebody else, whom `tell` then hears of.
+    pub async fn until_ours(&self, tell: impl FnMut(&str)) {
+        let watch = self.lock.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Lock::watch);
+        if let Some(watch) = watch {
+            watch.until_ours(tell).await;
+        }
+    }
+
+    /// Lets others use it.
+    pub async fn unlock(&self) {
+        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(lock) = lock {
+            lock.release().await;
+        }
     }
 
     /// A TCP port that nothing listens on and that was not given away before.

@@ -111,9 +111,8 @@ pub async fn temperature(machine: &Machine) -> Result<Option<f64>, TransportErro
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
-    use crate::hosts::Kind;
+    use crate::hosts::Way;
     use crate::spec::host::Sudo;
     use crate::transports::local::Local;
 
@@ -142,7 +141,7 @@ mod tests {
 
     #[tokio::test]
     async fn this_machine_tells_what_it_has() {
-        let mut machine = Machine::new("here", Kind::Local, Local::shared(), "127.0.0.1".into(), Sudo::None);
+        let mut machine = Machine::new("here", Way::Local, Local::shared(), "127.0.0.1".into(), Sudo::None);
         find_probes(&mut machine).await.unwrap();
         for file in ["/proc/stat", "/proc/loadavg", "/proc/self/stat"] {
             assert!(machine.probes.iter().any(|found| found == file), "{:?}", machine.probes);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::{Machine, connect};
+use super::{Machine, connect, lock};
 use crate::diagnostic::Sources;
 use crate::spec::host::{Host, Sudo};
 use crate::transports::{TransportError, job};
@@ -44,6 +44,8 @@ pub struct Reached {
     pub workdirs: Vec<Workdir>,
     /// How its clock differs from ours, where it tells the time.
     pub clock: Option<Clock>,
+    /// Who has locked it, if somebody has.
+    pub locked: Option<String>,
 }
 
 /// The difference of two clocks.
@@ -105,7 +107,7 @@ async fn look(machine: &Machine, needs: &Needs) -> Result<Reached, TransportErro
     Ok(Reached { engine, clock, ..found })
 }
 
-/// Prints a line for each fact: `root …`, `tool …`, `free KILOBYTES WRITABLE PATH`.
+/// Prints a line for each fact: `root …`, `tool …`, `free KILOBYTES WRITABLE PATH`, `locked WHO`.
 fn script(needs: &Needs) -> String {
     let tools: Vec<String> =
         ALWAYS.into_iter().chain(needs.tools.iter().map(String::as_str)).map(job::quote).collect();
@@ -121,9 +123,11 @@ d=$path; while [ ! -d "$d" ]; do d=$(dirname "$d"); done
 set -- $(df -Pk "$d" | sed -n '$p')
 echo "free $4 $w $path"
 done
+{}
 :"#,
         tools.join(" "),
-        workdirs.join(" ")
+        workdirs.join(" "),
+        lock::look()
     )
 }
 
@@ -152,6 +156,7 @@ fn parse(printed: &str, sudo: Sudo) -> Reached {
         tools: after("tool ").map(str::to_owned).collect(),
         workdirs: after("free ").filter_map(workdir).collect(),
         clock: None,
+        locked: after("locked ").next().map(lock::printable),
     }
 }
 

@@ -61,6 +61,11 @@ impl RunDirectory {
         self.0.join("status.json")
     }
 
+    /// What the run has made on machines and not removed; not there when nothing is left.
+    pub fn ledger(&self) -> PathBuf {
+        self.0.join("ledger.jsonl")
+    }
+
     /// A row per trial and metric.
     pub fn samples(&self) -> PathBuf {
         self.0.join("samples.csv")

@@ -3,7 +3,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a run on disk")]
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -27,6 +27,17 @@ pub(super) fn lock(file: &File, path: &Path) -> Result<(), RecordError> {
         }
     }
     file.try_lock().map_err(|error| refused(file, path, error))
+}
+
+/// Keeps every runner from going on with the run in `directory`, until the returned file is dropped.
+///
+/// # Errors
+/// A runner does so at this moment, or there is no run.
+pub fn hold(directory: &RunDirectory) -> Result<File, RecordError> {
+    let path = directory.records();
+    let file = OpenOptions::new().append(true).open(&path);
+    let file = file.map_err(|error| RecordError::new("open", &path, error))?;
+    lock(&file, &path).map(|()| file)
 }
 
 /// Whether a runner goes on with the run in `directory` at this moment.

@@ -177,6 +177,16 @@ pub fn list_runs(experiment: &Path) -> Result<Vec<ListedRun>, RecordError> {
     Ok(runs)
 }
 
+/// The runs of all experiments below `results` that have left something on machines, or may have.
+pub fn list_ledgers(results: &Path) -> Result<Vec<RunDirectory>, RecordError> {
+    let mut found = Vec::new();
+    for experiment in list_folder(results)?.into_iter().filter(|path| path.is_dir()) {
+        let runs = list_folder(&experiment)?.into_iter().map(RunDirectory::new);
+        found.extend(runs.filter(|directory| directory.ledger().is_file() && directory.manifest().is_file()));
+    }
+    Ok(found)
+}
+
 fn read_manifest(directory: &RunDirectory) -> Result<Manifest, RecordError> {
     #[derive(Deserialize)]
     struct Version {

@@ -147,12 +147,18 @@ pub async fn run(
 /// # Errors
 /// When the place can't be reached, or the script ends with another code than 0.
 pub async fn query(transport: &dyn Transport, script: &str) -> Result<Vec<u8>, TransportError> {
-    let script = format!("(\n{script}\n)");
-    let mut answer = ask(transport, &script).await;
-    if answer.as_ref().is_err_and(|error| error.is_lost) {
-        answer = ask(transport, &script).await;
+    match query_once(transport, script).await {
+        Err(error) if error.is_lost => query_once(transport, script).await,
+        answer => answer,
     }
-    let Answer { stdout, stderr, code } = answer?;
+}
+
+/// The same for a script that may not be run again.
+///
+/// # Errors
+/// As [`query`], and when the way is lost meanwhile.
+pub async fn query_once(transport: &dyn Transport, script: &str) -> Result<Vec<u8>, TransportError> {
+    let Answer { stdout, stderr, code } = ask(transport, &format!("(\n{script}\n)")).await?;
     match code {
         0 => Ok(stdout),
         _ => Err(TransportError::new(last_words(&stderr, &Exit::Code(code)))),

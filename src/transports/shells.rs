@@ -147,8 +147,9 @@ pub(super) async fn take(transport: &dyn Transport) -> Result<Kept, TransportErr
     }
 }
 
-/// The folder of the place for the files of its jobs, watched over by a guard.
-pub(super) async fn base(transport: &dyn Transport) -> Result<String, TransportError> {
+/// The folder for the files of the jobs of `transport`, watched over by a guard. It is called after `place`,
+/// the first that needs it.
+pub(super) async fn base(transport: &dyn Transport, place: &str) -> Result<String, TransportError> {
     let mut guard = transport.shells().guard.lock().await;
     if let Some(guard) = guard.as_mut().filter(|guard| !guard.shell.pipe.is_over()) {
         return Ok(guard.base.clone());
@@ -156,7 +157,8 @@ pub(super) async fn base(transport: &dyn Transport) -> Result<String, TransportE
     let mut shell = take(transport).await?;
     let lease = transport.reconnect() + LEASE_MARGIN;
     let old = guard.as_ref().map(|guard| guard.base.as_str());
-    let answer = shell.ask(&texts::guard(old, &nonce()[..12], lease)).await?;
+    let answer =
+        shell.ask(&texts::guard(old, &format!("{place}{}{}", texts::FOLDER, &nonce()[..12]), lease)).await?;
     let base = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
     if answer.code != 0 || base.is_empty() {
         return Err(TransportError::new(super::job::last_words(&answer.stderr, &Exit::Code(answer.code))));

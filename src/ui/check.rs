@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::plan::way;
 use super::table::Table;
-use super::{BOLD, PLAIN, RED, counted, show_text, tell};
+use super::{BOLD, PLAIN, RED, YELLOW, counted, show_text, tell};
 use crate::error::Error;
 use crate::hosts::{Clock, Needs, Reached, Workdir};
 use crate::plan::Plan;
@@ -38,6 +38,9 @@ pub fn show_hosts(
             Ok(found) => found.lacking(needs),
             Err(error) => vec![error.clone()],
         };
+        if let Ok(Reached { locked: Some(holder), .. }) = found {
+            tell(&format!("{YELLOW}note{PLAIN}: `{name}` is locked by {holder}; a run would wait for it"));
+        }
         for lack in lacking {
             is_good = false;
             let start = format!("`{name}`: ");

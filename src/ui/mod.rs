@@ -2,6 +2,7 @@
 //! output, everything else to standard error, colours only to a terminal.
 
 pub mod check;
+pub mod clean;
 mod console;
 pub mod explain;
 pub mod plan;
@@ -20,6 +21,7 @@ use std::sync::RwLock;
 
 use crate::diagnostic::Problems;
 use crate::error::Error;
+use crate::hosts::Thing;
 use crate::plan::{Cell, Plan};
 use crate::report::Written;
 use crate::secrets::Secrets;
@@ -77,12 +79,15 @@ pub fn show_bytes(bytes: &[u8]) -> Result<(), Error> {
     show_data(|out| out.write_all(bytes))
 }
 
-/// Says what a second interrupt leaves behind: containers with this `label` of this `run`.
-pub fn show_left_behind(label: &str, run: &str) {
-    tell(&format!(
-        "{YELLOW}left at once{PLAIN}: containers, and directories `/var/tmp/runner-{run}-*`, may be left on the hosts\n\
-         {BOLD}help{PLAIN}: remove the containers with `docker rm -f $(docker ps -aq --filter label={label}={run})`"
-    ));
+/// Says what is left on machines of the run in `directory`, and how it is removed.
+pub fn show_left(left: &[Thing], directory: &Path) {
+    for thing in left {
+        tell(&format!("{YELLOW}left{PLAIN} on {}: {thing}", thing.host));
+    }
+    if !left.is_empty() {
+        let path = directory.to_string_lossy();
+        tell(&format!("{BOLD}help{PLAIN}: remove it with `runner clean {}`", shell_words::quote(&path)));
+    }
 }
 
 /// Writes text to standard output, with colours on a terminal alone.

@@ -47,6 +47,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "hosts::Clock",
             "hosts::Needs",
             "hosts::Reached",
+            // What is left on machines.
+            "hosts::Thing",
+            "environments::Fate",
             "hosts::Workdir",
             "transports::TransportError",
         ],

@@ -25,7 +25,9 @@ fn hosts_that_lack_something_are_4() {
     let folder = folder_with("workloads: { nap: { run: sleep 1 } }\n");
     let good = runner(folder.path(), &["check", "nap.yaml", "--reach"]);
     let (stdout, stderr) = texts(&good);
-    assert_eq!((good.status.code(), stderr.as_str()), (Some(0), ""), "{stdout}");
+    // Another test may run something on this machine meanwhile, and has it locked then.
+    let told: Vec<&str> = stderr.lines().filter(|line| !line.contains("is locked by")).collect();
+    assert_eq!((good.status.code(), told), (Some(0), vec![]), "{stdout}");
     assert!(stdout.contains("this machine in ") && stdout.contains(" GB in /var/tmp"), "{stdout}");
 
     let write = |yaml: &str| fs::write(folder.path().join("nap.yaml"), yaml).unwrap();

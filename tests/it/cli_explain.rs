@@ -20,7 +20,7 @@ workloads:
     setup:
       - make {{ level }}
       - { run: "prepare {{ cpus }}", on: host, sudo: true, timeout: 90s }
-    prepare: [drop_caches, { sleep: 250ms }]
+    prepare: [drop_caches, { sleep: 250ms }, wait_idle, { cool_down: { below: 60C, optional: true } }]
     run: |
       first {{ trial.name }}
       second {{ services.one.port }} {{ trial.repetition * 2 }}

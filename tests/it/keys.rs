@@ -46,7 +46,7 @@ fn run_with(yaml: &str, files: &[(&str, &str)], variables: &[(&str, &str)]) -> E
         fs::write(path, text).unwrap();
     }
     let mut command = Command::cargo_bin("runner").unwrap();
-    command.current_dir(folder.path()).args(["run", "x.yaml"]).envs(variables.iter().copied());
+    command.current_dir(folder.path()).args(["run", "x.yaml", "--no-lock"]).envs(variables.iter().copied());
     let output = command.output().unwrap();
     let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     let runs = fs::read_dir(folder.path().join("results/x"));
@@ -337,7 +337,10 @@ fn what_can_not_be_hidden_is_refused_and_words_of_the_format_stay() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("x.yaml"), yaml).unwrap();
         let mut command = Command::cargo_bin("runner").unwrap();
-        command.current_dir(folder.path()).args(["run", "x.yaml"]).env("RUNNER_TEST_SECRET", value);
+        command
+            .current_dir(folder.path())
+            .args(["run", "x.yaml", "--no-lock"])
+            .env("RUNNER_TEST_SECRET", value);
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{value}");
     }
@@ -354,7 +357,7 @@ fn a_variable_that_is_not_set_is_told_with_its_place() {
     fs::write(folder.path().join("x.yaml"), "workloads: { show: { run: 'echo {{ env.NO_SUCH_THING }}' } }\n")
         .unwrap();
     let mut command = Command::cargo_bin("runner").unwrap();
-    let output = command.current_dir(folder.path()).args(["run", "x.yaml"]).output().unwrap();
+    let output = command.current_dir(folder.path()).args(["run", "x.yaml", "--no-lock"]).output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(3));
     for part in ["the variable `NO_SUCH_THING` is not set", "x.yaml:1:36", "NO_SUCH_THING=…"] {

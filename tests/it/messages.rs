@@ -50,7 +50,7 @@ fn run_directory(folder: &Path) -> PathBuf {
 #[test]
 fn a_pipe_gets_a_plain_line_an_event() {
     let folder = folder_with(FILE);
-    let output = runner(folder.path(), &["run", "nap.yaml"]);
+    let output = runner(folder.path(), &["run", "nap.yaml", "--no-lock"]);
     let (_, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.chars().all(|c| c == '\n' || !c.is_control()), "{stderr:?}");
@@ -60,24 +60,25 @@ fn a_pipe_gets_a_plain_line_an_event() {
 #[test]
 fn quiet_says_what_went_wrong_and_where_the_report_is() {
     let folder = folder_with(FILE);
-    let output = runner(folder.path(), &["run", "nap.yaml", "--quiet", "--where", "workload == 'good'"]);
+    let output =
+        runner(folder.path(), &["run", "nap.yaml", "--no-lock", "--quiet", "--where", "workload == 'good'"]);
     let (stdout, stderr) = texts(&output);
     assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "nothing went wrong");
     assert!(stdout.starts_with("results/nap/") && stdout.ends_with("/report.md\n"), "{stdout}");
-    let output = runner(folder.path(), &["run", "nap.yaml", "-q"]);
+    let output = runner(folder.path(), &["run", "nap.yaml", "--no-lock", "-q"]);
     let (_, stderr) = texts(&output);
     let lines: Vec<&str> = stderr.lines().collect();
     assert_eq!((output.status.code(), lines.len()), (Some(1), 2), "{stderr}");
     assert!(lines[0].contains("bad/라즈베리/native#1  run: ") && lines[0].contains("broken"), "{stderr}");
     assert!(lines[1].starts_with("2 of 3 trials ok in "), "{stderr}");
-    let both = runner(folder.path(), &["run", "nap.yaml", "--quiet", "--verbose"]);
+    let both = runner(folder.path(), &["run", "nap.yaml", "--no-lock", "--quiet", "--verbose"]);
     assert_eq!(both.status.code(), Some(2));
 }
 
 #[test]
 fn verbose_shows_each_command_and_what_it_printed() {
     let folder = folder_with(FILE);
-    let output = runner(folder.path(), &["run", "nap.yaml", "--verbose", "--repetitions", "1"]);
+    let output = runner(folder.path(), &["run", "nap.yaml", "--no-lock", "--verbose", "--repetitions", "1"]);
     let (_, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     insta::assert_snapshot!("verbose", without_times(&stderr));
@@ -90,7 +91,8 @@ fn a_log_has_all_of_it_with_the_time_and_no_secret() {
     );
     let run = |times: u32| {
         let mut command = assert_cmd::Command::cargo_bin("runner").unwrap();
-        let arguments = ["run", "nap.yaml", "--quiet", "--log", "night.log", "--repetitions", "1"];
+        let arguments =
+            ["run", "nap.yaml", "--no-lock", "--quiet", "--log", "night.log", "--repetitions", "1"];
         let output =
             command.current_dir(folder.path()).args(arguments).env("RUNNER_TOKEN", "hunter2hunter2").output();
         let output = output.unwrap();
@@ -108,7 +110,7 @@ fn a_log_has_all_of_it_with_the_time_and_no_secret() {
     );
 
     fs::write(folder.path().join("nap.yaml"), "workloads: { nap: { run: 'true' } }\n").unwrap();
-    let nowhere = runner(folder.path(), &["run", "nap.yaml", "--log", "none/night.log"]);
+    let nowhere = runner(folder.path(), &["run", "nap.yaml", "--no-lock", "--log", "none/night.log"]);
     let (_, stderr) = texts(&nowhere);
     assert_eq!(nowhere.status.code(), Some(4), "{stderr}");
     assert!(stderr.contains("could not open `none/night.log`"), "{stderr}");
@@ -126,7 +128,7 @@ impl Going {
     fn start(folder: &Path) -> Self {
         let program = assert_cmd::cargo::cargo_bin("runner");
         let mut command = Command::new(program);
-        command.args(["run", "nap.yaml", "--quiet"]).current_dir(folder);
+        command.args(["run", "nap.yaml", "--no-lock", "--quiet"]).current_dir(folder);
         Going(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
     }
 
@@ -213,7 +215,7 @@ fn a_run_that_ended_in_order_leaves_no_status() {
     assert_eq!((&seen["state"], &seen["interrupted"]), (&"interrupted".into(), &1.into()), "{seen:#}");
     assert!(seen["hosts"].is_null() && seen["report"].is_string(), "{seen:#}");
 
-    let output = runner(folder.path(), &["run", "nap.yaml", "--where", "n == 0"]);
+    let output = runner(folder.path(), &["run", "nap.yaml", "--no-lock", "--where", "n == 0"]);
     assert_eq!(output.status.code(), Some(0));
     let (text, _) = texts(&runner(folder.path(), &["status"]));
     assert!(text.contains(": finished after") && text.contains("1 of 1 trials, 1 ok\n"), "{text}");
@@ -226,9 +228,12 @@ fn a_run_that_is_gone_on_with_is_quiet_too() {
     let flag = folder.path().join("flag");
     let yaml = format!("workloads: {{ nap: {{ run: test -e {} }} }}\nrepetitions: 1\n", flag.display());
     fs::write(folder.path().join("nap.yaml"), yaml).unwrap();
-    assert_eq!(runner(folder.path(), &["run", "nap.yaml", "-q"]).status.code(), Some(1));
+    assert_eq!(runner(folder.path(), &["run", "nap.yaml", "--no-lock", "-q"]).status.code(), Some(1));
     fs::write(flag, "").unwrap();
-    let output = runner(folder.path(), &["run", "nap.yaml", "-q", "--resume", "--failed", "--log", "log"]);
+    let output = runner(
+        folder.path(),
+        &["run", "nap.yaml", "--no-lock", "-q", "--resume", "--failed", "--log", "log"],
+    );
     assert_eq!((output.status.code(), texts(&output).1.as_str()), (Some(0), ""));
     let log = fs::read_to_string(folder.path().join("log")).unwrap();
     assert!(log.contains("Z going on with results/nap/"), "{log}");

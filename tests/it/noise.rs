@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use runner::event::{Outcome, Stage, Status, Wait};
+use runner::event::{Event, Outcome, Stage, Status, Wait};
 
 use crate::world::{Happened, World, ok, prints};
 
@@ -103,4 +103,31 @@ async fn a_machine_without_a_sensor_fails_the_trial_or_leaves_a_mark() {
     let outcome = happened.outcome();
     assert_eq!((outcome.status, &outcome.waits[..]), (Status::Ok, &[][..]));
     assert_eq!(outcome.warnings, [reason]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_file_system_of_every_work_directory_is_told_once() {
+    let yaml = "environments: { disk: { workdir: '/mnt/{{ at }}' } }
+workloads: { w: { parameters: { at: a }, run: measure } }
+matrix: [{ at: [a, b] }]
+order: sequential
+repetitions: 2";
+    let world = World::new(|_, _| ok()).looks(|_, script| {
+        let directory =
+            ["/mnt/a", "/mnt/b"].into_iter().find(|at| script.contains(&format!("df -P '{at}'")))?;
+        let kind = if directory == "/mnt/a" { "ext4" } else { "xfs" };
+        Some(prints(&format!("work directory\t{directory}\nfile system\t{kind} (rw)\n")))
+    });
+    let happened = world.run(yaml).await;
+    let facts = happened.events.iter().filter_map(|(_, event)| match event {
+        Event::FactsFound { facts, .. } => Some(facts),
+        _ => None,
+    });
+    let told: Vec<String> = facts.flatten().map(|(name, value)| format!("{name}={value}")).collect();
+    let expected = [
+        "disk: work directory=/mnt/a",
+        "disk: file system=ext4 (rw)",
+        "disk: file system of /mnt/b=xfs (rw)",
+    ];
+    assert_eq!(told, expected);
 }

@@ -49,8 +49,8 @@ async fn what_a_restarted_machine_has_lost_is_made_anew() {
     let yaml = "workloads: { nap: { setup: make, run: nap, cleanup: remove } }\nrepetitions: 2\n";
     let world = World::new(|_, command| if command == "nap" { takes(5) } else { ok() });
     let world = world.lost(|_, second| (3..6).contains(&second));
-    let world =
-        world.looks(|_, script| script.contains("\ncd '/var/tmp").then(|| fails(2, "no such directory")));
+    let world = world
+        .looks(|_, script| script.starts_with("{\n(\ncd '/var/tmp").then(|| fails(2, "no such directory")));
     let happened = world.run(yaml).await;
     assert_eq!(happened.outcomes().iter().filter(|outcome| outcome.status == Status::Ok).count(), 2);
     let names: Vec<_> = happened

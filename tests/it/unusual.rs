@@ -163,7 +163,7 @@ workloads:
   측정:
     parameters: { 크기: 4KiB }
     services: { server: { run: 'serve {{ port }}', ready: { log: '준비 (\\d+)', within: 5s } } }
-    prepare: [drop_caches, { sleep: 2s }, { run: sync, sudo: true }]
+    prepare: [drop_caches, { sleep: 2s }, { run: sync, sudo: true }, wait_idle, { cool_down: { below: 60C } }]
     run: 읽기 {{ 크기 }} {{ services.server.port }}
     metrics: { extract: { rate: { regex: '(\\d+)', unit: MB/s } } }
 matrix:

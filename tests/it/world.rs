@@ -9,7 +9,7 @@ use std::time::Duration;
 use runner::diagnostic::{Problems, Sources};
 use runner::event::{Event, Facts, Outcome};
 use runner::execution::{Connector, Run};
-use runner::hosts::Machine;
+use runner::hosts::{Ledger, Machine};
 use runner::plan::Plan;
 use runner::spec::{self, Fragment, Reader, Spec};
 use runner::transports::fake::{Fake, Reply};
@@ -159,6 +159,7 @@ pub struct World {
     unreachable: Vec<(&'static str, u64)>,
     thermometers: Vec<&'static str>,
     is_lost: Arc<dyn Fn(&str, u64) -> bool + Send + Sync>,
+    ledger: Ledger,
 }
 
 /// What happened.
@@ -191,6 +192,7 @@ impl World {
             unreachable: Vec::new(),
             thermometers: Vec::new(),
             is_lost: Arc::new(|_, _| false),
+            ledger: Ledger::default(),
         }
     }
 
@@ -227,6 +229,12 @@ impl World {
     /// Every machine has this thermal sensor, a file.
     pub fn thermometer(mut self, path: &'static str) -> Self {
         self.thermometers.push(path);
+        self
+    }
+
+    /// What is made stands in `ledger`.
+    pub fn ledger(mut self, ledger: Ledger) -> Self {
+        self.ledger = ledger;
         self
     }
 
@@ -278,13 +286,14 @@ impl World {
             Box::pin(async move {
                 let message = format!("`{host}`: connection refused");
                 let refused = TransportError { message, hint: None, is_lost: true };
-                way.map(|way| (Machine::fake(&host, way), Facts::new())).ok_or(refused)
+                way.map(|way| (Arc::new(Machine::fake(&host, way)), Facts::new())).ok_or(refused)
             })
         });
         let (events, mut receiver) = unbounded_channel();
         let stop = CancellationToken::new();
         let experiment = (spec.clone(), sources, plan.clone());
-        let mut run = Run::new("test".into(), experiment, machines, stop.clone(), events);
+        let run = Run::new("test".into(), experiment, machines, stop.clone(), events);
+        let mut run = run.with_ledger(self.ledger).unwrap();
         run.connector = Some(connector);
         if let Some(time) = self.stop_after {
             tokio::spawn(async move {

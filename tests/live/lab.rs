@@ -32,9 +32,15 @@ impl Experiment {
         self.folder.path()
     }
 
+    /// The tests share the machines and run side by side, so they lock none; those of locks say `--lock`,
+    /// which `runner` does by itself.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_runner"));
-        command.current_dir(self.path()).args(["run", "x.yaml"]).args(arguments);
+        command.current_dir(self.path()).args(["run", "x.yaml"]);
+        command.args(arguments.iter().filter(|argument| **argument != "--lock"));
+        if !arguments.iter().any(|argument| ["--lock", "--no-wait"].contains(argument)) {
+            command.arg("--no-lock");
+        }
         command
     }
 
@@ -48,7 +54,7 @@ impl Experiment {
         self.start_with(&[])
     }
 
-    /// Starts it with `arguments`.
+    /// Starts it with options.
     pub fn start_with(&self, arguments: &[&str]) -> Child {
         self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
@@ -158,8 +164,13 @@ pub fn eventually(what: &str, condition: impl Fn() -> bool) {
 
 /// Ends a program as Ctrl-C does.
 pub fn interrupt(child: &Child) {
+    signal(child, "INT");
+}
+
+/// Sends a signal to a program.
+pub fn signal(child: &Child, name: &str) {
     let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-s", "INT", &id]).status().unwrap().success());
+    assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
 }
 
 /// Nothing of `run` is left on `host`: no process with `marker` in its command line, no directory, no file

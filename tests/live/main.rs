@@ -7,6 +7,8 @@ mod containers;
 mod files;
 mod keys;
 mod lab;
+mod ledger;
+mod locks;
 mod noise;
 mod reach;
 mod resume;

@@ -1,4 +1,4 @@
-//! Connects to every host that is needed at once and reads its facts.
+//! Connects to every host that is needed at once, locks them, and reads their facts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,41 +7,105 @@ use futures_util::future::join_all;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::experiment::Experiment;
+use crate::cli::Locking;
+use crate::environments::remove_left;
 use crate::error::Error;
 use crate::event::Event;
-use crate::execution::{self, Connected};
-use crate::hosts::Machine;
+use crate::execution::{self, Connected, Connector};
+use crate::hosts::{Claim, Ledger, Machine, lock_all};
+use crate::transports::TransportError;
 
-/// Connects to the hosts `names`. A run that was begun before may need less than all of its plan.
+/// Connects to the hosts `names` and locks those that can be reached. While one is locked by somebody else, it
+/// waits, unless it may not.
+///
+/// # Errors
+/// When none can be used, or somebody else has one and that is not to be waited for.
 pub(super) async fn connect(
     experiment: &Experiment,
     names: BTreeSet<String>,
+    (locking, claim): (Locking, &Claim),
     events: &UnboundedSender<Event>,
 ) -> Result<Connected, Error> {
-    let connected = join_all(names.iter().map(|name| one(experiment, name, events))).await;
-    let machines: Connected = names.into_iter().zip(connected).collect();
+    let one = async |name: &String| {
+        execution::connect(&experiment.spec, &experiment.sources, name).await.map(Arc::new)
+    };
+    let mut connected = join_all(names.iter().map(one)).await;
+    if !locking.no_lock {
+        let tell = |host: &str, holder: &str| {
+            // The receiver lives as long as the run.
+            let _ = events.send(Event::HostLocked { host: host.to_owned(), holder: holder.to_owned() });
+        };
+        lock(&mut connected, claim, !locking.no_wait, tell).await?;
+    }
+    let looked = names.iter().zip(connected).map(|(name, machine)| look(experiment, name, machine, events));
+    let machines: Connected = names.iter().cloned().zip(join_all(looked).await).collect();
     match machines.is_empty() || machines.values().any(Result::is_ok) {
         true => Ok(machines),
         false => Err(Error::Hosts(machines.into_values().filter_map(Result::err).collect())),
     }
 }
 
-async fn one(
+/// The way to a host that was not there at the start; it is locked too.
+pub(super) fn connector(experiment: &Experiment, locking: Locking, claim: &Claim) -> Connector {
+    let all = Arc::new((experiment.spec.clone(), experiment.sources.clone(), claim.clone()));
+    Box::new(move |name| {
+        let all = Arc::clone(&all);
+        Box::pin(async move {
+            let (spec, sources, claim) = &*all;
+            let machine = Arc::new(execution::connect(spec, sources, &name).await?);
+            if !locking.no_lock {
+                let failed = lock_all(&[Arc::clone(&machine)], claim, true, |_, _| {}).await?;
+                failed.into_iter().flatten().next().map_or(Ok(()), Err)?;
+            }
+            let facts = execution::facts(spec, &machine).await?;
+            Ok((machine, facts))
+        })
+    })
+}
+
+/// Locks the machines that were reached. One whose lock can't be looked at is as good as not reached.
+async fn lock(
+    connected: &mut [Result<Arc<Machine>, TransportError>],
+    claim: &Claim,
+    may_wait: bool,
+    tell: impl FnMut(&str, &str),
+) -> Result<(), Error> {
+    let machines: Vec<Arc<Machine>> = connected.iter().flatten().cloned().collect();
+    let failed = lock_all(&machines, claim, may_wait, tell).await?;
+    for (machine, failed) in connected.iter_mut().filter(|machine| machine.is_ok()).zip(failed) {
+        if let Some(error) = failed {
+            *machine = Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Ends what earlier sittings of the run have left on `machines`, as the ledger tells it.
+pub(super) async fn end_earlier(machines: &Connected, ledger: &Ledger) {
+    join_all(machines.values().flatten().map(|machine| remove_left(machine, ledger))).await;
+}
+
+/// Reads the facts of a machine that was reached, and tells what is known of it.
+async fn look(
     experiment: &Experiment,
     name: &str,
+    machine: Result<Arc<Machine>, TransportError>,
     events: &UnboundedSender<Event>,
 ) -> Result<Arc<Machine>, String> {
-    let result = execution::connect(&experiment.spec, &experiment.sources, name).await;
+    let looked = async {
+        let machine = machine?;
+        execution::facts(&experiment.spec, &machine).await.map(|facts| (machine, facts))
+    };
     let say = |event| {
         // The receiver lives as long as the run.
         let _ = events.send(event);
     };
     let host = name.to_owned();
-    match result {
+    match looked.await {
         Ok((machine, facts)) => {
             say(Event::HostReady { host: host.clone() });
             say(Event::FactsFound { host, facts });
-            Ok(Arc::new(machine))
+            Ok(machine)
         }
         Err(error) => {
             let reason = error.with_hint();

@@ -69,6 +69,11 @@ pub(super) fn prepare(
 }
 
 impl Earlier {
+    /// The ids of the sittings so far: what they hold of machines is ours.
+    pub(super) fn ids(&self) -> Vec<String> {
+        self.run.manifest.ids().into_iter().map(str::to_owned).collect()
+    }
+
     /// Finds what is done and what is missing; failed trials are missing too if they are to be run `again`.
     fn look(&mut self, plan: &Plan, again: bool) {
         let tried = self.run.tried();

@@ -1,19 +1,24 @@
 //! Ctrl-C, SIGTERM and a closed terminal: once ends the run in order, twice at once.
 
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::EXIT_INTERRUPTED;
-use crate::transports::docker::RUN_LABEL;
+use crate::hosts::Ledger;
+use crate::record::RunDirectory;
 use crate::ui;
 
 /// `timeout`, a closing terminal and its shell send a signal twice at once; a person takes longer.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// Cancels `stop` at the first signal; a second ends the program and says what run `run` may leave.
-pub(super) fn cancel_on_interrupt(stop: CancellationToken, run: String) {
+/// What the run may leave behind, once it has a directory.
+pub(super) type Left = Arc<OnceLock<(RunDirectory, Ledger)>>;
+
+/// Cancels `stop` at the first signal; a second ends the program and says what it leaves behind.
+pub(super) fn cancel_on_interrupt(stop: CancellationToken, left: Left) {
     tokio::spawn(async move {
         let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
         let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else { return };
@@ -29,7 +34,9 @@ pub(super) fn cancel_on_interrupt(stop: CancellationToken, run: String) {
             }
             asked = Some(Instant::now());
             if stop.is_cancelled() {
-                ui::show_left_behind(RUN_LABEL, &run);
+                if let Some((directory, ledger)) = left.get() {
+                    ui::show_left(&ledger.left(), directory.path());
+                }
                 std::process::exit(EXIT_INTERRUPTED.into());
             }
             stop.cancel();

@@ -23,7 +23,7 @@ pub(super) async fn run(
     timeout: Option<Duration>,
     stop: &CancellationToken,
 ) -> Result<Ended, TransportError> {
-    let base = shells::base(transport).await?;
+    let base = shells::base(transport, &job.place).await?;
     let running = Running { transport, job, base, is_over: false };
     let limit = timeout.map_or(NO_LIMIT, |timeout| timeout + job.stop.grace + LIMIT_MARGIN);
     running.until_over(limit, timeout, stop).await
@@ -139,7 +139,7 @@ async fn find(
     is_stopped: bool,
 ) -> Result<Vec<u8>, TransportError> {
     loop {
-        shells::base(transport).await?;
+        shells::base(transport, &job.place).await?;
         if is_stopped {
             transport.shells().tell_guard(&texts::stop(&job, &base));
         }

@@ -7,8 +7,8 @@ use super::{Command, Job, OUTPUT_LIMIT, quote};
 
 /// Where folders for outputs may be made; the first that can be written is taken.
 const FILES: &str = r#"for b in /dev/shm "${XDG_RUNTIME_DIR:-/dev/shm}" /tmp /var/tmp"#;
-/// What the names of these folders begin with.
-pub const FOLDER: &str = "runner-jobs-";
+/// What stands in the names of these folders between the first place and a random number.
+pub const FOLDER: &str = "-jobs-";
 
 /// What every kept shell knows. In bash, `set -m` gives each command a group of its own, and there is a
 /// clock that needs no process. PIPE is caught, not ignored, since jobs
@@ -160,7 +160,7 @@ pub fn guard(old: Option<&str>, name: &str, lease: Duration) -> String {
     let make = match old {
         Some(base) => format!("base={base}; mkdir -p -m 700 {base}"),
         None => format!(
-            "base=; {FILES}; do mkdir -m 700 \"$b/{FOLDER}{name}\" 2>/dev/null && base=\"$b/{FOLDER}{name}\" && break; done"
+            "base=; {FILES}; do mkdir -m 700 \"$b/{name}\" 2>/dev/null && base=\"$b/{name}\" && break; done"
         ),
     };
     let lease = lease.as_secs();
@@ -197,7 +197,7 @@ pub fn farewell(base: &str) -> String {
 /// A script that prints what the running job `id` has printed so far, both streams.
 pub fn printed_so_far(id: &str) -> String {
     format!(
-        "{FILES}; do cat \"$b\"/{FOLDER}*/{id}.out \"$b\"/{FOLDER}*/{id}.err 2>/dev/null && break; done; :"
+        "{FILES}; do cat \"$b\"/*{FOLDER}*/{id}.out \"$b\"/*{FOLDER}*/{id}.err 2>/dev/null && break; done; :"
     )
 }
 

@@ -37,11 +37,14 @@ struct Watched {
 }
 
 impl Watched {
-    async fn begin() -> Result<Self, TransportError> {
+    async fn begin(place: &str) -> Result<Self, TransportError> {
         let failed = |error: std::io::Error| TransportError::new(format!("no folder for outputs: {error}"));
         let memory = Path::new("/dev/shm");
         let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let folder = tempfile::Builder::new().prefix(texts::FOLDER).tempdir_in(parent).map_err(failed)?;
+        let folder = tempfile::Builder::new()
+            .prefix(&format!("{place}{}", texts::FOLDER))
+            .tempdir_in(parent)
+            .map_err(failed)?;
         let guard = Local::default().open(Program::Sh).await?;
         let (sweep, path) = (sweep_place("$p", false), quote(&folder.path().to_string_lossy()));
         guard.input.send(&format!(
@@ -76,7 +79,7 @@ impl Direct for Children {
             let mut watched = self.0.lock().await;
             match watched.as_mut() {
                 Some(watched) => watched.enter(job),
-                None => watched.insert(Watched::begin().await?).enter(job),
+                None => watched.insert(Watched::begin(&job.place).await?).enter(job),
             }
         };
         let outputs = Outputs::create(&path)?;

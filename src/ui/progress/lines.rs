@@ -35,6 +35,11 @@ pub(super) fn line(event: &Event, monitor: &Monitor) -> Option<(Weight, String)>
         Event::HostBack { host } => {
             (Weight::Problem, format!("back       {}: its trials go on", printable(host)))
         }
+        Event::HostLocked { host, holder } => {
+            let (host, holder) = (printable(host), printable(holder));
+            let text = format!("{YELLOW}waiting{PLAIN} for {host}, which is locked by {holder}");
+            (Weight::Problem, text)
+        }
         Event::RunStopped { by } => {
             let by = printable(by);
             (Weight::Problem, format!("{YELLOW}stopping{PLAIN}: stopped by {by}; nothing new starts"))

@@ -1,0 +1,110 @@
+//! `runner clean [RUN…]`: removes from the machines what runs that were killed, or that could not reach them,
+//! have left. Everything it needs stands in the run's directory.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the directories of runs")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+
+use super::block_on;
+use super::experiment::{self, Hosts};
+use crate::cli::CleanArguments;
+use crate::environments::{self, Fate};
+use crate::error::{EXIT_OK, EXIT_WORLD, Error};
+use crate::hosts::{self, Claim, Ledger, Machine, Thing, lock_all};
+use crate::record::{self, RunDirectory};
+use crate::ui;
+
+pub(super) fn clean(arguments: &CleanArguments) -> Result<u8, Error> {
+    let runs = match arguments.runs.is_empty() {
+        true => record::list_ledgers(&arguments.results)?,
+        false => arguments.runs.iter().map(RunDirectory::new).collect(),
+    };
+    let mut is_clean = true;
+    for directory in &runs {
+        is_clean &= match one(arguments, directory) {
+            Ok(is_clean) => is_clean,
+            // The other runs are cleaned all the same.
+            Err(error) => {
+                ui::show_error(&error);
+                false
+            }
+        };
+    }
+    if runs.is_empty() {
+        ui::clean::show_nothing(&arguments.results);
+    }
+    Ok(if is_clean { EXIT_OK } else { EXIT_WORLD })
+}
+
+/// Returns whether nothing of the run is left.
+fn one(arguments: &CleanArguments, directory: &RunDirectory) -> Result<bool, Error> {
+    if !directory.manifest().is_file() {
+        let message = format!("`{}` is no run", directory.path().display());
+        let help = "give the directory of one run, such as `results/NAME/START`, or none for all".into();
+        return Err(Error::Usage { message, help });
+    }
+    if record::is_being_written(directory) {
+        ui::clean::show_live(directory.path());
+        return Ok(arguments.runs.is_empty());
+    }
+    let names = hosts::variables_of(&directory.ledger())?;
+    if !directory.ledger().is_file() {
+        ui::clean::show_nothing(directory.path());
+        return Ok(true);
+    }
+    let declared = experiment::read_hosts(&directory.experiment(), arguments.hosts.as_deref(), &names)?;
+    if arguments.dry_run {
+        ui::show_left(&Ledger::read(&directory.ledger(), &declared.spec.variables)?, directory.path());
+        return Ok(true);
+    }
+    // Nobody goes on with it meanwhile.
+    let _held = record::hold(directory)?;
+    let ledger = Ledger::open(&directory.ledger(), &declared.spec.variables)?;
+    let is_clean = block_on(empty(arguments, directory.path(), &declared, &ledger))??;
+    ledger.close()?;
+    Ok(is_clean)
+}
+
+/// Connects to every host on which something is left, and removes it.
+async fn empty(
+    arguments: &CleanArguments,
+    directory: &Path,
+    declared: &Hosts,
+    ledger: &Ledger,
+) -> Result<bool, Error> {
+    let left = ledger.left();
+    let names: BTreeSet<&str> = left.iter().map(|thing| thing.host.as_str()).collect();
+    let connected = join_all(names.iter().map(|name| connect(declared, name))).await;
+    let connected: BTreeMap<&str, _> = names.into_iter().zip(connected).collect();
+    let machines: Vec<Arc<Machine>> = connected.values().flatten().cloned().collect();
+    if !arguments.locking.no_lock {
+        let runs: BTreeSet<String> = left.iter().map(|thing| thing.run.clone()).collect();
+        let run = format!("clean-{:08x}", experiment::random() as u32);
+        let claim = Claim::new(&run, &format!("runner clean {}", directory.display()));
+        let claim = Claim { predecessors: runs.into_iter().collect(), ..claim };
+        let tell = |host: &str, holder: &str| ui::clean::show_waiting(host, holder);
+        lock_all(&machines, &claim, !arguments.locking.no_wait, tell).await?;
+    }
+    let fates = join_all(machines.iter().map(|machine| environments::remove_left(machine, ledger))).await;
+    join_all(machines.iter().map(|machine| machine.unlock())).await;
+    let mut fates: Vec<(Thing, Fate)> = fates.into_iter().flatten().collect();
+    for thing in &left {
+        if let Some(Err(reason)) = connected.get(thing.host.as_str()) {
+            fates.push((thing.clone(), Fate::Left(reason.clone())));
+        }
+    }
+    ui::clean::show_fates(directory, &fates);
+    Ok(!fates.iter().any(|(_, fate)| matches!(fate, Fate::Left(_))))
+}
+
+async fn connect(declared: &Hosts, name: &str) -> Result<Arc<Machine>, String> {
+    let Some(host) = declared.spec.hosts.get(name) else {
+        return Err(format!("no host `{name}` is declared; help: give a file that does with `--hosts`"));
+    };
+    let connected = hosts::connect(name, host, &declared.sources).await;
+    connected.map(Arc::new).map_err(|error| error.with_hint())
+}

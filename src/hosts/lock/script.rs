@@ -1,0 +1,125 @@
+//! The scripts by which a machine is locked. The lock is `flock` on a folder that everybody may open, held by
+//! a shell that sleeps until its input ends: the kernel frees it when that shell is gone, however it went.
+//! In the folder, the file `who` says who that is.
+
+use super::Claim;
+use crate::transports::job::quote;
+
+/// Finds the folder `$l`. One that every user agrees on: sticky, and for all to write. It is made for all,
+/// without the sticky bit, since who holds the lock replaces what another user left in it; `set -C` never
+/// writes through a link. It is locked itself, so what clears old files out of /tmp leaves it alone.
+const FOLDER: &str = r#"PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+umask 022
+l=
+for b in /run/lock /tmp /var/tmp /dev/shm; do [ -k "$b" ] && [ -w "$b" ] && l="$b/runner-lock" && break; done
+[ -n "$l" ] || { echo 'failed no sticky folder for all among /run/lock, /tmp, /var/tmp and /dev/shm can be written'; exit 0; }
+made() { [ -d "$l" ] || (umask 0; mkdir "$l") 2>/dev/null; [ -r "$l" ] && [ -w "$l" ]; }
+alive() { [ -n "$1" ] && [ "$(cut -d ' ' -f 22 "/proc/$1/stat" 2>/dev/null)" = "$2" ]; }
+who() { p= s= r= h= t=; [ -f "$l/who" ] && [ ! -L "$l/who" ] && { read -r p s r h; read -r t; } <"$l/who" 2>/dev/null; }
+"#;
+
+/// What stands for `flock` where there is none: a link whose text is the process that holds the lock and
+/// when it started. One of a process that is gone is moved aside, and put back if it was another meanwhile.
+const TAKE: &str = r#"command -v flock >/dev/null && has_flock=1 || has_flock=
+take() {
+  if [ -n "$has_flock" ]; then flock -n 9; return; fi
+  ln -s "$me" "$l/held" 2>/dev/null && return
+  k=$(readlink "$l/held") && ! alive "${k%:*}" "${k#*:}" && mv "$l/held" "$l/stale.$$" 2>/dev/null || return
+  [ "$(readlink "$l/stale.$$")" = "$k" ] || { mv -n "$l/stale.$$" "$l/held"; return 1; }
+  rm -f "$l/stale.$$"; ln -s "$me" "$l/held" 2>/dev/null
+}
+is_same() { [ "$l" -ef /proc/self/fd/9 ]; }
+me="$$:$(cut -d ' ' -f 22 /proc/$$/stat)"
+"#;
+
+/// Takes the lock or says `busy`, and holds it until the input ends. What another shell of this claim holds
+/// is what is left of a connection that was lost: that shell is ended.
+pub(super) fn hold(claim: &Claim, host: &str, token: &str) -> String {
+    let old: Vec<String> = claim.predecessors.iter().map(|run| quote(run)).collect();
+    let (run, host, text) = (quote(&claim.run), quote(host), quote(&claim.text));
+    format!(
+        r#"{{
+exec 3<&0 </dev/null
+{FOLDER}{TAKE}
+run={run} host={host} text={text}
+is_ours() {{
+  [ "$r" = "$run" ] && [ "${{h%:*}}" = "$host" ] && return
+  for o in {old}; do [ "$r" = "$o" ] && return; done
+  return 1
+}}
+got=; i=0
+while [ $i -lt 30 ]; do
+  i=$((i+1))
+  made || {{ echo "failed $l can't be used"; exit 0; }}
+  exec 9<"$l"
+  if take; then is_same && got=1 && break; continue; fi
+  who
+  if alive "$p" "$s"; then
+    is_ours || break
+    kill "$p" 2>/dev/null || break
+  fi
+  sleep 0.1
+done
+[ -n "$got" ] || {{ alive "$p" "$s" || t= r= h=; echo "busy $r ${{h%:*}}"; echo "$t"; exit 0; }}
+release() {{ rm -f "$l/who" "$l/held"; rmdir "$l" 2>/dev/null; exit 0; }}
+trap release HUP INT TERM
+rm -f "$l/who.$$"
+(set -C; printf '%s\n%s\n' "$$ ${{me#*:}} $run $host:{token}" "$text" >"$l/who.$$") && mv -f "$l/who.$$" "$l/who" ||
+  {{ rm -f "$l/who.$$"; echo "failed nothing can be written in $l"; release; }}
+while read -r _ <&3; do :; done
+release
+}}
+"#,
+        old = old.join(" "),
+    )
+}
+
+/// Prints `held` once the lock is held by `token`.
+pub(super) fn is_held(host: &str, token: &str) -> String {
+    let mark = quote(&format!("{host}:{token}"));
+    format!(
+        r#"{FOLDER}
+i=0
+while [ $i -lt 300 ]; do
+  who
+  [ "$h" = {mark} ] && echo held && exit
+  sleep 0.1; i=$((i+1))
+done"#
+    )
+}
+
+/// Ends when the lock is free, or the input has ended. It sleeps till then.
+pub(super) fn wait() -> String {
+    format!(
+        r#"{{
+exec 3<&0 </dev/null
+{FOLDER}{TAKE}
+made || exit 0
+exec 9<"$l"
+if [ -n "$has_flock" ]; then flock 9 >/dev/null 2>&1 3<&- &
+else (while k=$(readlink "$l/held") && alive "${{k%:*}}" "${{k#*:}}"; do sleep 5; done) >/dev/null 2>&1 3<&- & fi
+f=$!
+(read -r _ <&3; kill "$f") >/dev/null 2>&1 9<&- &
+w=$!
+exec 3<&-
+wait "$f"
+kill "$w" 2>/dev/null
+exit 0
+}}
+"#
+    )
+}
+
+/// Prints who holds the lock, or that somebody does; nothing where nobody does.
+pub(in crate::hosts) fn look() -> String {
+    format!(
+        r#"({FOLDER}{TAKE}
+[ -d "$l" ] && [ -r "$l" ] || exit 0
+exec 9<"$l"
+if [ -n "$has_flock" ]; then flock -n 9 && exit 0
+else k=$(readlink "$l/held") && alive "${{k%:*}}" "${{k#*:}}" || exit 0; fi
+who
+alive "$p" "$s" || t=
+echo "locked ${{t:-somebody who does not tell}}")"#
+    )
+}
