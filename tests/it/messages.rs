@@ -263,8 +263,9 @@ fn a_terminal_gets_a_board_that_stands_still_while_this_machine_is_measured() {
     assert_eq!(drawn("라즈베리  running     "), 2, "each once, before it starts: {text:?}");
     let line = Regex::new(r"  라즈베리  running     \d\d:\d\d:\d\d  nap/native/t\S*…\S*#1").unwrap();
     assert!(line.is_match(&text), "{text:?}");
+    let codes = Regex::new(r"\x1b\[[0-9;]*[A-Za-z]").unwrap();
     for row in text.lines().filter(|row| row.contains("\x1b[K") && row.contains("  라즈베리  ")) {
-        let shown = Regex::new(r"\x1b\[[0-9;]*[A-Za-z]").unwrap().replace_all(row, "").into_owned();
+        let shown = codes.replace_all(row, "").into_owned();
         let columns = unicode_width::UnicodeWidthStr::width(shown.trim_matches('\r'));
         assert!(columns < 60, "{columns}: {shown:?}");
     }
