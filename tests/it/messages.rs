@@ -243,3 +243,34 @@ fn a_run_that_is_gone_on_with_is_quiet_too() {
     let (text, _) = texts(&runner(folder.path(), &["status"]));
     assert!(text.contains(", sitting 2\n"), "{text}");
 }
+
+#[test]
+fn a_terminal_gets_a_board_that_stands_still_while_this_machine_is_measured() {
+    let folder = folder_with(
+        "hosts: { 라즈베리: { local: {} } }\n\
+         workloads: { nap: { parameters: { text: 'a long value of a parameter, longer than the line' }, run: 'sleep 2.5 # {{ text }}' },\n\
+         \x20 bad: { run: 'exit 3' } }\norder: sequential\nrepetitions: 1\n",
+    );
+    let program = assert_cmd::cargo::cargo_bin("runner");
+    let line = format!("stty cols 60 rows 20; {} run nap.yaml --no-lock", program.display());
+    let mut command = Command::new("script");
+    command.args(["-qefc", &line, "/dev/null"]).current_dir(folder.path());
+    command.env("TERM", "xterm").env_remove("NO_COLOR").stdin(Stdio::null());
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text:?}");
+    let drawn = |part: &str| text.matches(part).count();
+    assert_eq!(drawn("라즈베리  running     "), 2, "each once, before it starts: {text:?}");
+    let line = Regex::new(r"  라즈베리  running     \d\d:\d\d:\d\d  nap/native/t\S*…\S*#1").unwrap();
+    assert!(line.is_match(&text), "{text:?}");
+    let codes = Regex::new(r"\x1b\[[0-9;]*[A-Za-z]").unwrap();
+    for row in text.lines().filter(|row| row.contains("\x1b[K") && row.contains("  라즈베리  ")) {
+        let shown = codes.replace_all(row, "").into_owned();
+        let columns = unicode_width::UnicodeWidthStr::width(shown.trim_matches('\r'));
+        assert!(columns < 60, "{columns}: {shown:?}");
+    }
+    assert!(text.contains("bad/라즈베리/native#1  run: "), "{text:?}");
+    let (_, end) = text.rsplit_once("\x1b[J").unwrap();
+    let end: Vec<&str> = end.lines().collect();
+    assert!(end.len() == 2 && end[0].starts_with("1 of 2 trials ok in "), "the board is gone: {end:?}");
+}
