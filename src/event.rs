@@ -94,6 +94,13 @@ pub enum Event {
     CommandEnded(Box<CommandEnd>),
     /// A trial ended, whatever its outcome.
     TrialFinished(Box<Outcome>),
+    /// A cell of adaptive repetitions is known well enough: the rest of its trials is not needed.
+    KnownWellEnough {
+        /// The number of the cell in the plan.
+        cell: usize,
+        /// How many were planned at most beyond it.
+        spared: u32,
+    },
     /// Hosts are idle again.
     HostsFree {
         /// The names of the hosts.

@@ -194,6 +194,11 @@ impl Monitor {
                 }
             }
             Event::StageStarted { host, stage } => return self.stage(host, *stage, now),
+            Event::KnownWellEnough { cell, spared } => {
+                self.trials = self.trials.saturating_sub(*spared as usize);
+                self.remaining.spared(*cell, *spared);
+                self.left = self.remaining.time().map(|time| (time.as_secs_f64(), now));
+            }
             Event::TrialFinished(outcome) => self.finished(outcome, now),
             Event::HostsFree { hosts } => {
                 for host in hosts {

@@ -117,6 +117,8 @@ mod tests {
             repetitions: 1,
             warmup: 0,
             settings: String::new(),
+            adaptive: None,
+            reached: None,
         }
     }
 

@@ -167,6 +167,8 @@ mod tests {
             host: host.into(),
             environment: environment.into(),
             parameters: Default::default(),
+            adaptive: None,
+            reached: None,
             warmup: 0,
             settings: String::new(),
             repetitions: 1,

@@ -4,9 +4,11 @@
 mod compare;
 mod descriptive;
 mod differences;
+mod drift;
 mod forecast;
 mod interval;
 mod noise;
+mod precision;
 #[cfg(test)]
 mod reference;
 mod standing;
@@ -15,8 +17,10 @@ mod summary;
 pub use compare::Ratio;
 pub use descriptive::Description;
 pub use differences::{Difference, Group, differences};
+pub use drift::Drift;
 pub use forecast::{Forecast, Load, forecast};
 pub use interval::Interval;
 pub use noise::{SuspiciousHost, suspicious_hosts};
+pub use precision::{is_precise, width};
 pub use standing::{Standing, standing};
 pub use summary::{ELAPSED, MetricKey, Summary, summarise};

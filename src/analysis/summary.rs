@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::compare::{Ratio, baseline_of, paired_ratio};
 use super::descriptive::{Description, describe};
+use super::drift::{Drift, drift};
 use super::interval::{Interval, mean_interval, median_interval};
 use super::noise::is_suspicious;
 use crate::metrics::Measurement;
@@ -50,6 +51,8 @@ pub struct Summary<'a> {
     pub mean_interval: Option<Interval>,
     /// 95 % order-statistic interval of the median.
     pub median_interval: Option<Interval>,
+    /// Whether its trials are unlike over time.
+    pub drift: Option<Drift>,
     /// The ratio to the baseline cell; none for the baseline itself.
     pub ratio: Option<Ratio>,
 }
@@ -86,6 +89,7 @@ pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
         };
         let suspicious = records_of(cell).filter(is_disturbed).count();
         let mut sorted: Vec<f64> = values.into_values().collect();
+        let drift = drift(&sorted);
         sorted.sort_by(f64::total_cmp);
         Summary {
             cell,
@@ -95,6 +99,7 @@ pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
             sample: describe(&sorted),
             mean_interval: mean_interval(&sorted),
             median_interval: median_interval(&sorted),
+            drift,
             ratio,
             metric,
         }

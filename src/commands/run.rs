@@ -25,7 +25,7 @@ use crate::execution::Run;
 use crate::hosts::{Claim, Ledger};
 use crate::record::{RecordError, RunWriter};
 use crate::ui::progress::Progress;
-use crate::{report, ui};
+use crate::{analysis, report, ui};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<u8, Error> {
     messages::heed(&arguments.messages)?;
@@ -93,7 +93,7 @@ async fn execute(
     let recorder = Recorder::new(writer, progress, &experiment.plan);
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
     let mut run = Run::new(id, experiment, machines, stop.clone(), events).with_ledger(ledger.clone())?;
-    (run.history, run.connector) = (history, Some(connector));
+    (run.history, run.connector, run.is_precise) = (history, Some(connector), analysis::is_precise);
     run.tells_commands = messages::wants_commands(&arguments.messages);
     let recorded = recorder.record(run, early, receiver).await;
     let closed = ledger.close();

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use super::cell::CellState;
 use super::{Cause, Run, limits, timestamp, trial};
 use crate::event::{Event, Outcome, Stage, Status, Verdict, Verdicts};
-use crate::plan::{Cell, Trial, Turn};
+use crate::plan::{Adaptive, Cell, Phase, Trial, Turn};
 
 /// How long the record of the last trial of a cell waits for the cell's clean-up: a kill in between would lose
 /// that trial.
@@ -23,10 +23,37 @@ pub(super) struct Start {
     pub may_wait: bool,
 }
 
+/// What is known of a cell while its repetitions are adaptive.
+#[derive(Debug, Clone)]
+pub(super) struct Sample {
+    pub rule: Adaptive,
+    pub values: Vec<f64>,
+}
+
+impl Sample {
+    /// Whether it is known well enough.
+    pub(super) fn is_enough(&self, run: &Run) -> bool {
+        let Adaptive { min, until, .. } = self.rule;
+        self.values.len() >= min as usize && (run.is_precise)(&self.values, until.fraction())
+    }
+}
+
+/// A cell of which a trial is started.
+pub(super) struct Of {
+    pub cell: Rc<Cell>,
+    pub state: Option<CellState>,
+    /// Whether no other trial of it follows.
+    pub is_last: bool,
+    /// Its values so far, where its repetitions are adaptive.
+    pub sample: Option<Sample>,
+}
+
 /// What comes back when a trial is over.
 pub(super) struct Finished {
     pub cell: usize,
     pub state: Option<CellState>,
+    /// What is known of it now.
+    pub sample: Option<Sample>,
     /// The hosts that do not answer any more, and why.
     pub gone: Vec<(String, String)>,
     /// The trial itself, when it waits for one of them.
@@ -36,10 +63,8 @@ pub(super) struct Finished {
 /// Tries a trial until it is over.
 pub(super) async fn one(
     run: &Run,
-    cell: Rc<Cell>,
+    Of { cell, state, mut is_last, mut sample }: Of,
     Start { turn, attempts, may_wait }: Start,
-    state: Option<CellState>,
-    is_last: bool,
 ) -> Finished {
     let trial = Trial::new(turn, cell.name.clone());
     let mut state = match state {
@@ -63,7 +88,7 @@ pub(super) async fn one(
             () = tokio::time::sleep(limits::wait_before(retry)) => {}
             // Its record says that another attempt was to follow.
             () = run.stop.cancelled() => {
-                return Finished { cell: turn.cell, state: Some(state), gone: Vec::new(), waits: None };
+                return Finished { cell: turn.cell, state: Some(state), sample, gone: Vec::new(), waits: None };
             }
         }
     };
@@ -77,10 +102,17 @@ pub(super) async fn one(
     });
     if waits.is_some() {
         told(run, Outcome { is_repeated: true, ..outcome }).await;
-        return Finished { cell: turn.cell, state: Some(state), gone, waits };
+        return Finished { cell: turn.cell, state: Some(state), sample, gone, waits };
     }
     if is_failed && limits::stops_on_failure(run, &cell) {
         run.stop_by(format!("`on_failure: stop`, after {} failed", trial.id()));
+    }
+    if let Some(sample) = &mut sample
+        && turn.phase == Phase::Measure
+        && let Some(first) = outcome.measurements.first()
+    {
+        sample.values.push(first.value);
+        is_last |= sample.is_enough(run);
     }
     let state = match is_last {
         true => {
@@ -92,7 +124,7 @@ pub(super) async fn one(
             Some(state)
         }
     };
-    Finished { cell: turn.cell, state, gone, waits }
+    Finished { cell: turn.cell, state, sample, gone, waits }
 }
 
 /// A machine whose connection was lost may have been given to another run: it is waited for.

@@ -190,6 +190,13 @@ impl CellState {
             Some(place) => place::death(place, has_failed).await,
             None => None,
         };
+        if let Some(place) = self.place.as_ref().filter(|_| has_failed && death.is_none())
+            && place::was_out_of_memory(place).await
+        {
+            told.get_or_insert_with(|| {
+                "a process of its container was ended for using too much memory".into()
+            });
+        }
         if (self.is_fresh || death.is_some())
             && let Some(place) = self.place.take()
         {

@@ -67,6 +67,9 @@ pub struct Run {
     /// What earlier sittings have done; empty in a new run.
     pub history: History,
     machines: Machines,
+    /// Whether a sample is precise enough for a part of 1: the rule of adaptive repetitions. Without one they go
+    /// on to their maximum.
+    pub is_precise: fn(&[f64], f64) -> bool,
     /// How a host is connected that was not there at the start; as the experiment says, if nothing else is.
     pub connector: Option<Connector>,
     /// Cancelled to end the run early.
@@ -100,6 +103,7 @@ impl Run {
             history: History::default(),
             machines: Machines::new(machines),
             connector: None,
+            is_precise: |_, _| false,
             stop,
             events,
             tells_commands: false,

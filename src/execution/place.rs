@@ -71,6 +71,14 @@ pub(super) async fn death(place: &Place, has_failed: bool) -> Option<String> {
     place.container.as_ref().filter(|_| has_failed)?.death().await
 }
 
+/// Whether the container of `place`, if it has one, had too little memory.
+pub(super) async fn was_out_of_memory(place: &Place) -> bool {
+    match &place.container {
+        Some(container) => container.was_out_of_memory().await,
+        None => false,
+    }
+}
+
 /// Tells what in an environment differs from its host: engine and image, file system, version of the tool.
 pub(super) async fn tell(run: &Run, cell: &Cell, environment: &str, place: &Place) {
     let declared = &run.spec.environments[environment];

@@ -11,11 +11,11 @@ use futures_util::stream::FuturesUnordered;
 
 use super::Run;
 use super::aside::Aside;
-use super::attempts::{self, Finished, Start};
+use super::attempts::{self, Finished, Of, Sample, Start};
 use super::cell::CellState;
 use super::queues::{Queues, Unusable};
 use crate::event::Event;
-use crate::plan::{Cell, Turn};
+use crate::plan::{Cell, Phase, Turn};
 
 /// A cell of which a trial was started.
 struct Open {
@@ -40,6 +40,9 @@ struct Schedule<'a> {
     open: BTreeMap<usize, Open>,
     busy: BTreeSet<String>,
     aside: Aside<'a>,
+    /// The cells with adaptive repetitions that are not known well enough yet, and those that are.
+    samples: BTreeMap<usize, Sample>,
+    known: BTreeSet<usize>,
     /// Trials that wait for a host that is set aside, at most one for each.
     waiting: Vec<Start>,
     running: FuturesUnordered<LocalBoxFuture<'a, Finished>>,
@@ -52,9 +55,15 @@ pub(super) async fn run(run: &Run) {
         open: BTreeMap::new(),
         busy: BTreeSet::new(),
         aside: Aside::new(run),
+        samples: BTreeMap::new(),
+        known: BTreeSet::new(),
         waiting: Vec::new(),
         running: FuturesUnordered::new(),
     };
+    for (cell, values) in run.history.samples() {
+        let Some(rule) = run.plan.adaptive(*cell) else { continue };
+        schedule.keep(*cell, Sample { rule, values: values.clone() });
+    }
     loop {
         if !run.is_stopping() {
             schedule.start();
@@ -77,6 +86,13 @@ pub(super) async fn run(run: &Run) {
     join_all(rest.into_iter().map(|(cell, state)| async move { state.release(run, &cell).await })).await;
 }
 
+/// Whether a trial is needed: none beyond the least is of a cell that is known well enough.
+fn is_needed(run: &Run, known: &BTreeSet<usize>, turn: &Turn) -> bool {
+    !known.contains(&turn.cell)
+        || turn.phase == Phase::Warmup
+        || run.plan.adaptive(turn.cell).is_none_or(|rule| turn.repetition <= rule.min)
+}
+
 impl Schedule<'_> {
     /// Starts all that can be started.
     fn start(&mut self) {
@@ -89,7 +105,8 @@ impl Schedule<'_> {
             }
         }
         let unusable = Unusable { busy: &self.busy, aside: self.aside.names() };
-        for turn in self.queues.startable(self.run, &unusable, &|_: &Turn| true) {
+        let is_needed = |turn: &Turn| is_needed(self.run, &self.known, turn);
+        for turn in self.queues.startable(self.run, &unusable, &is_needed) {
             let attempts = self.run.history.past(&turn).attempts;
             self.begin(Start { turn, attempts, may_wait: true });
         }
@@ -100,8 +117,22 @@ impl Schedule<'_> {
         let cell = self.open.entry(start.turn.cell).or_insert_with(|| Open::new(run, start.turn.cell));
         self.busy.extend(cell.hosts.iter().cloned());
         cell.left -= 1;
-        let (is_last, state) = (cell.left == 0, cell.state.take());
-        self.running.push(Box::pin(attempts::one(run, cell.cell.clone(), start, state, is_last)));
+        let rule = run.plan.adaptive(start.turn.cell);
+        let sample = rule
+            .map(|rule| self.samples.remove(&start.turn.cell).unwrap_or(Sample { rule, values: Vec::new() }));
+        let (state, is_last) = (cell.state.take(), cell.left == 0);
+        let of = Of { cell: cell.cell.clone(), state, is_last, sample };
+        self.running.push(Box::pin(attempts::one(run, of, start)));
+    }
+
+    /// Keeps what is known of a cell; whether that is enough.
+    fn keep(&mut self, cell: usize, sample: Sample) -> bool {
+        let is_enough = sample.is_enough(self.run);
+        match is_enough {
+            true => drop(self.known.insert(cell)),
+            false => drop(self.samples.insert(cell, sample)),
+        }
+        is_enough
     }
 
     fn finished(&mut self, finished: Finished) {
@@ -112,7 +143,12 @@ impl Schedule<'_> {
         if finished.waits.is_some() {
             cell.left += 1;
         }
-        if cell.left == 0 && cell.state.is_none() {
+        let (left, is_released) = (cell.left, cell.state.is_none());
+        let is_enough = finished.sample.is_some_and(|sample| self.keep(finished.cell, sample));
+        if is_enough && left > 0 {
+            self.run.say(Event::KnownWellEnough { cell: finished.cell, spared: left });
+        }
+        if (is_enough || left == 0) && is_released {
             self.open.remove(&finished.cell);
         }
         self.waiting.extend(finished.waits);
@@ -128,7 +164,13 @@ impl Schedule<'_> {
 
     /// What is left belongs to hosts that did not come back: each such trial has a record that says so.
     async fn give_up(&self) {
-        let never = self.queues.rest(self.run).map(|turn| {
+        // Whether more than the least would have been needed is not known.
+        let is_planned = |turn: &Turn| {
+            let rule = self.run.plan.adaptive(turn.cell);
+            is_needed(self.run, &self.known, turn)
+                && rule.is_none_or(|rule| turn.phase == Phase::Warmup || turn.repetition <= rule.min)
+        };
+        let never = self.queues.rest(self.run).filter(is_planned).map(|turn| {
             let attempts = self.run.history.past(&turn).attempts;
             Start { turn, attempts, may_wait: false }
         });

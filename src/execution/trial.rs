@@ -272,6 +272,10 @@ fn read(run: &Run, cell: &Cell, ended: &Ended, context: &Context, gathered: &mut
         let why = "the machine's clock was set meanwhile, or tells no fractions";
         gathered.notes.warnings.push(format!("elapsed has a resolution of 10 ms: {why}"));
     }
+    if ended.was_lost {
+        let why = "the connection was lost while it ran; whoever looked for it was on its machine meanwhile";
+        gathered.notes.warnings.push(why.to_owned());
+    }
     let expect = workload.expect.as_deref();
     let is_fine = expect::is_fine(expect, ended.exit_code);
     let (mut measurements, failure) = values(workload, gathered);
@@ -392,6 +396,9 @@ impl Gathered {
         if let Some(ended) = ended {
             self.keep(&ended.stdout, &format!("services/{name}/stdout"));
             self.keep(&ended.stderr, &format!("services/{name}/stderr"));
+            if ended.was_lost {
+                self.notes.warnings.push(format!("service `{name}`: the connection was lost while it ran"));
+            }
         }
     }
 }

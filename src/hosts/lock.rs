@@ -22,6 +22,10 @@ pub(super) use script::look;
 /// step back from each other for ever.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
+/// The longest time until a machine says that it is locked, and the pause before it is asked again.
+const CONFIRMATION: Duration = Duration::from_secs(30);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
 /// For whom machines are locked.
 #[derive(Debug, Clone)]
 pub struct Claim {
@@ -152,18 +156,32 @@ async fn take(transport: &Arc<dyn Transport>, claim: &Claim, host: &str) -> Resu
     let guard = stop.clone().drop_guard();
     let shell = transport.clone();
     let mut ended = tokio::spawn(async move { shell.run(&hold, &stop).await });
-    let look = script::is_held(host, &token);
+    let seen = tokio::time::timeout(CONFIRMATION, is_held(&**transport, &claim.run, host, &token));
     tokio::select! {
         biased;
         output = &mut ended => {
             let output = output.unwrap_or_else(|error| Err(failed(host, &error.to_string())))?;
             parse(host, &output).map(Taken::Busy)
         }
-        seen = job::query(&**transport, &look) => match seen? {
-            printed if printed.is_empty() => Err(failed(host, "the machine does not say that it is locked")),
-            _ => Ok(Taken::Yes(Hold { stop: guard, ended })),
+        seen = seen => match seen {
+            Err(_) => Err(failed(host, "the machine does not say that it is locked")),
+            Ok(seen) => seen.map(|()| Taken::Yes(Hold { stop: guard, ended })),
         },
     }
+}
+
+/// Returns when the machine says that the shell with this token holds its lock.
+async fn is_held(
+    transport: &dyn Transport,
+    run: &str,
+    host: &str,
+    token: &str,
+) -> Result<(), TransportError> {
+    let look = script::is_held(run, host, token);
+    while job::query(transport, &look).await?.is_empty() {
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+    }
+    Ok(())
 }
 
 /// Returns when the machine is free, for the moment.

@@ -95,14 +95,15 @@ impl Machine {
     /// When it has none that answers.
     pub async fn engine(&self) -> Result<&Engine, TransportError> {
         const SOCKET: &str = "/var/run/docker.sock";
+        let reconnect = self.transport.reconnect();
         self.engine
             .get_or_try_init(|| async {
                 match &self.way {
-                    Way::Local => Engine::connect(&self.name, SOCKET, None).await,
+                    Way::Local => Engine::connect(&self.name, SOCKET, None, reconnect).await,
                     Way::Ssh(connection) => {
                         let forwarded = connection.forward_unix(SOCKET).await?;
                         let path = forwarded.path().to_string_lossy().into_owned();
-                        Engine::connect(&self.name, &path, Some(forwarded)).await
+                        Engine::connect(&self.name, &path, Some(forwarded), reconnect).await
                     }
                     Way::Fake => Err(TransportError {
                         message: "a fake machine has no engine".into(),

@@ -64,6 +64,13 @@ impl Remaining {
         }
     }
 
+    /// A cell needs so many trials less than were planned at most.
+    pub(super) fn spared(&mut self, cell: usize, count: u32) {
+        if let Some(trials) = self.kinds.get_mut(&Kind::of(&self.plan.cell(cell))) {
+            trials.left = trials.left.saturating_sub(count.into());
+        }
+    }
+
     /// The time of the busiest host's trials, each as long as those of its kind were, or of its workload.
     /// `None` until every workload that is left has a finished trial.
     pub(super) fn time(&self) -> Option<Duration> {

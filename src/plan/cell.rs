@@ -7,6 +7,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::spec::Adaptive;
+
 /// The name of a cell: `workload/host/environment`, then `/parameter=value` for each parameter.
 /// Readable, unique in an experiment, and the same as long as the settings are.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -92,8 +94,10 @@ pub struct Cell {
     pub services: Vec<PlannedService>,
     /// Other hosts on which a step of its workload runs.
     pub step_hosts: BTreeSet<String>,
-    /// How many measured trials it has.
+    /// How many measured trials it has, at most.
     pub repetitions: u32,
+    /// What ends them earlier.
+    pub adaptive: Option<Adaptive>,
     /// How many warm-up trials come before them.
     pub warmup: u32,
 }

@@ -9,8 +9,7 @@ use super::substitute::Context;
 use super::{Cell, Plan};
 use crate::diagnostic::{Sources, Span};
 use crate::spec::expect::Expect;
-use crate::spec::matrix::Block;
-use crate::spec::{Environment, Located, Spec, Text, TimeSpan, Workload};
+use crate::spec::{Environment, Spec, Text, TimeSpan, Workload};
 
 /// One cell, explained.
 #[derive(Debug, Clone)]
@@ -157,14 +156,16 @@ impl Teller<'_> {
     fn limits(&self, defaults: &Defaults) -> Vec<Entry> {
         let block = self.block();
         let workload = self.workload();
-        let of_block =
-            |count: fn(&Block) -> &Option<Located<u32>>| block.and_then(|block| count(block).as_ref());
-        let repetitions = of_block(|block| &block.repetitions)
+        let repetitions = block
+            .and_then(|block| block.repetitions.as_ref())
             .or(workload.repetitions.as_ref())
             .or(self.spec.repetitions.as_ref());
-        let warmup =
-            of_block(|block| &block.warmup).or(workload.warmup.as_ref()).or(self.spec.warmup.as_ref());
-        let span = |count: Option<&Located<u32>>| count.map(|count| count.span).unwrap_or_default();
+        let warmup = block.and_then(|block| block.warmup.as_ref());
+        let warmup = warmup.or(workload.warmup.as_ref()).or(self.spec.warmup.as_ref());
+        let often =
+            repetitions.map_or_else(|| self.cell.repetitions.to_string(), |often| often.value.to_string());
+        let repetitions_span = repetitions.map(|count| count.span).unwrap_or_default();
+        let warmup_span = warmup.map(|count| count.span).unwrap_or_default();
         let timeout = workload.timeout.as_ref().or(self.spec.timeout.as_ref());
         let (timeout, timeout_span) =
             timeout.map_or((defaults.timeout, Span::default()), |timeout| (timeout.value, timeout.span));
@@ -175,8 +176,8 @@ impl Teller<'_> {
         let (on_failure, on_failure_span) =
             on_failure.map(|word| (word.value, word.span)).unwrap_or_default();
         let mut limits = vec![
-            self.value("repetitions", self.cell.repetitions.to_string(), span(repetitions)),
-            self.value("warmup", self.cell.warmup.to_string(), span(warmup)),
+            self.value("repetitions", often, repetitions_span),
+            self.value("warmup", self.cell.warmup.to_string(), warmup_span),
             self.value("timeout", timeout.to_string(), timeout_span),
             self.value("retries", retries.to_string(), retries_span),
             self.value("on_failure", on_failure.as_str(), on_failure_span),

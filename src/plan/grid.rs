@@ -9,6 +9,7 @@ use sha2::Sha256;
 use super::bits::Bits;
 use super::service::Service;
 use crate::diagnostic::Span;
+use crate::spec::Adaptive;
 use crate::spec::matrix::Values;
 
 /// The number of the slot of the host in every grid.
@@ -36,7 +37,10 @@ pub(super) struct Grid {
     pub kept: Option<Bits>,
     /// How many points are cells.
     pub cells: usize,
+    /// Measured trials of each cell, at most.
     pub repetitions: u32,
+    /// What ends them earlier.
+    pub adaptive: Option<Adaptive>,
     pub warmup: u32,
     pub services: Vec<Service>,
     pub step_hosts: BTreeSet<String>,

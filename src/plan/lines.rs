@@ -122,6 +122,10 @@ impl<'a> Line<'a> {
             bytes.extend_from_slice(&slots[*slot].json);
         }
         write!(bytes, "}},\"repetitions\":{},\"warmup\":{}", grid.repetitions, grid.warmup)?;
+        if let Some(rule) = grid.adaptive {
+            bytes.extend_from_slice(b",\"adaptive\":");
+            serde_json::to_writer(&mut *bytes, &rule)?;
+        }
         self.write_services(digits)?;
         self.bytes.extend_from_slice(b"}\n");
         Ok(&self.bytes)

@@ -174,7 +174,7 @@ fn too_many_trials(spec: &Spec, grids: &[Grid]) -> Option<Problem> {
     let of_blocks = spec.matrix.iter().filter_map(|block| block.repetitions.as_ref());
     let of_workloads = spec.workloads.values().filter_map(|workload| workload.repetitions.as_ref());
     let written = spec.repetitions.iter().chain(of_blocks).chain(of_workloads);
-    let most = written.max_by_key(|count| count.value).map(|count| count.span).unwrap_or_default();
+    let most = written.max_by_key(|count| count.value.most()).map(|count| count.span).unwrap_or_default();
     (trials > TRIAL_LIMIT).then(|| {
         Problem::at(most, format!("{trials} trials are more than {TRIAL_LIMIT}"))
             .help("repeat them less often")

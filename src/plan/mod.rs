@@ -38,6 +38,7 @@ pub use self::find::{NoCell, find};
 pub use self::narrow::settle;
 pub use self::order::Turns;
 pub use self::trial::{Phase, Trial, Turn};
+pub use crate::spec::Adaptive;
 
 /// All trials of a run. Cells and trials are computed from their numbers when they are asked for, so a plan
 /// of a million cells takes hardly more memory than its file; a clone shares everything.
@@ -98,6 +99,19 @@ impl Plan {
         self.inner.grids.iter().map(|grid| grid.cells * grid.trials_of_a_cell()).sum()
     }
 
+    /// How many trials there are at least, warm-up included: fewer than [`Plan::trial_count`] where some stop as
+    /// soon as a cell is known well enough.
+    pub fn least_trial_count(&self) -> usize {
+        let spared = |grid: &Grid| grid.adaptive.map_or(0, |rule| grid.repetitions.saturating_sub(rule.min));
+        let spared = self.inner.grids.iter().map(|grid| grid.cells * spared(grid) as usize);
+        self.trial_count() - spared.sum::<usize>()
+    }
+
+    /// What ends the measured trials of the cell number `index` before the last one that is planned.
+    pub fn adaptive(&self, index: usize) -> Option<Adaptive> {
+        self.inner.grid_of(index).0.adaptive
+    }
+
     /// The cells in the order of the file: this is the order of the report.
     pub fn cells(&self) -> impl Iterator<Item = Cell> {
         (0..self.cell_count()).map(|index| self.cell(index))
@@ -133,6 +147,7 @@ impl Plan {
             services,
             step_hosts,
             repetitions: grid.repetitions,
+            adaptive: grid.adaptive,
             warmup: grid.warmup,
         }
     }

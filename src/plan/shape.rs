@@ -10,7 +10,7 @@ use super::scope::Scope;
 use super::substitute::told;
 use crate::diagnostic::Problem;
 use crate::spec::matrix::{Axes, Block, Values};
-use crate::spec::{Located, Spec, Text, Workload, settings, template};
+use crate::spec::{Located, Repetitions, Spec, Text, Workload, settings, template};
 
 const DEFAULT_REPETITIONS: u32 = 10;
 
@@ -71,9 +71,9 @@ pub(super) fn grid(
     scope: &mut Scope,
 ) -> Result<Grid, Problem> {
     let Part { spec, block, entry } = part;
-    let count = |own: [&Option<Located<u32>>; 3], default| {
-        own.into_iter().flatten().next().map_or(default, |count| count.value)
-    };
+    let repetitions = [&block.repetitions, &workload.repetitions, &spec.repetitions];
+    let repetitions = repetitions.into_iter().flatten().next().map(|count| count.value);
+    let warmup = [&block.warmup, &workload.warmup, &spec.warmup].into_iter().flatten().next();
     let mut grid = Grid {
         workload: name.value.clone(),
         span: entry.map_or(block.span, |entry| entry.span),
@@ -83,11 +83,9 @@ pub(super) fn grid(
         lengths: Vec::new(),
         kept: None,
         cells: 0,
-        repetitions: count(
-            [&block.repetitions, &workload.repetitions, &spec.repetitions],
-            DEFAULT_REPETITIONS,
-        ),
-        warmup: count([&block.warmup, &workload.warmup, &spec.warmup], 0),
+        repetitions: repetitions.map_or(DEFAULT_REPETITIONS, Repetitions::most),
+        adaptive: repetitions.and_then(Repetitions::adaptive),
+        warmup: warmup.map_or(0, |count| count.value),
         services: Vec::new(),
         step_hosts: workload.step_hosts().map(str::to_owned).collect(),
         digests: BTreeMap::new(),

@@ -24,7 +24,7 @@ use crate::plan::Cell;
 pub use crate::event::{CacheDrop, Expectation, Noise, Stage, Status, Suspicion, Verdict, Verdicts, Wait};
 pub use crate::metrics::Measurement;
 pub use crate::monitor::Snapshot;
-pub use crate::plan::Phase;
+pub use crate::plan::{Adaptive, Phase};
 
 pub use changes::changes;
 pub use error::RecordError;
@@ -221,7 +221,7 @@ pub struct Manifest {
 impl Manifest {
     /// How many measured trials were planned over all cells.
     pub fn planned(&self) -> usize {
-        self.cells.iter().map(|cell| cell.repetitions as usize).sum()
+        self.cells.iter().map(|cell| cell.planned() as usize).sum()
     }
 
     /// What the names of everything hold that the run has made on machines, in any sitting.
@@ -254,7 +254,7 @@ pub struct Sitting {
 }
 
 /// A cell as it was planned.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedCell {
     /// The cell's name.
     pub cell: String,
@@ -266,7 +266,7 @@ pub struct PlannedCell {
     pub environment: String,
     /// The value of each parameter, as text.
     pub parameters: BTreeMap<String, String>,
-    /// Planned measured trials, without warm-up.
+    /// Planned measured trials, without warm-up; at most, where they are adaptive.
     pub repetitions: u32,
     /// Planned warm-up trials.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -275,10 +275,26 @@ pub struct PlannedCell {
     /// that were made before it was kept.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub settings: String,
+    /// What ends them earlier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adaptive: Option<Adaptive>,
+    /// The repetition that an adaptive cell has reached, by its records; known to who has read these.
+    #[serde(skip)]
+    pub reached: Option<u32>,
 }
 
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+impl PlannedCell {
+    /// How many measured trials were planned; of adaptive ones those that were, as it turned out, needed.
+    pub fn planned(&self) -> u32 {
+        match (self.adaptive, self.reached) {
+            (Some(rule), reached) => reached.unwrap_or_default().max(rule.min),
+            (None, _) => self.repetitions,
+        }
+    }
 }
 
 impl From<&Cell> for PlannedCell {
@@ -292,6 +308,8 @@ impl From<&Cell> for PlannedCell {
             repetitions: cell.repetitions,
             warmup: cell.warmup,
             settings: cell.id.clone(),
+            adaptive: cell.adaptive,
+            reached: None,
         }
     }
 }

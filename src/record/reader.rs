@@ -54,12 +54,17 @@ impl Run {
 /// Reads the run in directory `path`.
 pub fn read_run(path: &Path) -> Result<Run, RecordError> {
     let directory = RunDirectory::new(path);
-    let manifest = read_manifest(&directory)?;
+    let mut manifest = read_manifest(&directory)?;
     let mut warnings = Vec::new();
     let mut records = read_records(&directory.records(), &mut warnings)?;
 
     let left_out = arrange(&mut records, &manifest.cells);
     warnings.extend(Standing::warnings(&left_out, &manifest.cells));
+    for cell in manifest.cells.iter_mut().filter(|cell| cell.adaptive.is_some()) {
+        let measured =
+            records.iter().filter(|record| record.cell == cell.cell && record.phase == Phase::Measure);
+        cell.reached = measured.map(|record| record.repetition).max();
+    }
 
     for sitting in &manifest.sittings {
         let lines = sitting.changed_facts.iter();

@@ -17,7 +17,7 @@ use super::{
     HostFacts, KeptOutput, Manifest, Record, RecordError, Reopened, Run, RunDirectory, Sitting, Snapshot,
     Status, directory_name, word,
 };
-use crate::event::{Facts, Outcome, output_directory};
+use crate::event::{Captured, Facts, Outcome, output_directory};
 use crate::plan::{Cell, Phase};
 use crate::secrets::Secrets;
 
@@ -176,7 +176,7 @@ impl RunWriter {
             // What lies there is of an attempt that was killed before its record was written.
             remove_folder(&self.directory.path().join(&folder))?;
         }
-        let keep = |(name, captured): (&String, &crate::event::Captured)| {
+        let keep = |(name, captured): (&String, &Captured)| {
             let path = folder.join(&*self.secrets.hide(name));
             let bytes = match captured.is_cut() {
                 true => self.secrets.hide_in_part(&captured.bytes).into(),
@@ -189,7 +189,10 @@ impl RunWriter {
                 truncated: captured.is_cut(),
             })
         };
-        outcome.outputs.iter().map(keep).collect()
+        // What printed nothing is as good as nothing, and would cost a file and a sync each.
+        let says_something =
+            |(name, captured): &(&String, &Captured)| captured.size > 0 || name.starts_with("files/");
+        outcome.outputs.iter().filter(says_something).map(keep).collect()
     }
 
     fn append(&mut self, record: &Record) -> Result<(), RecordError> {
@@ -290,6 +293,7 @@ mod tests {
             services: Vec::new(),
             step_hosts: BTreeSet::new(),
             repetitions: 1,
+            adaptive: None,
             warmup: 0,
         }
     }

@@ -60,7 +60,7 @@ pub(super) fn summary(summaries: &[Summary<'_>]) -> Text {
             metric.name.clone(),
             metric.unit.to_string(),
             summary.better.map(|better| word(&better)).unwrap_or_default(),
-            cell.repetitions.to_string(),
+            cell.planned().to_string(),
             summary.ok.to_string(),
             number(sample.map(|sample| sample.mean)),
             number(sample.map(|sample| sample.median)),

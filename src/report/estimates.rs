@@ -102,7 +102,7 @@ fn has_range(summary: &Summary<'_>) -> bool {
 }
 
 fn cell_text(summary: &Summary<'_>, scale: &Scale) -> String {
-    let of_planned = format!("{}/{}", summary.ok, summary.cell.repetitions);
+    let of_planned = format!("{}/{}", summary.ok, summary.cell.planned());
     let Some(sample) = summary.sample else {
         return format!("{NOTHING} {of_planned}");
     };

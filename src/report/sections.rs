@@ -5,7 +5,8 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::number::{NOTHING, significant};
 use super::view::{Column, Table};
-use crate::record::{CacheDrop, HostFacts, Record, Run, Status, word};
+use crate::analysis::{Drift, Summary};
+use crate::record::{Adaptive, CacheDrop, HostFacts, Manifest, PlannedCell, Record, Run, Status, word};
 use crate::units::Unit;
 
 /// Every attempt that is not ok, those with the same stage and reason in one row.
@@ -23,12 +24,61 @@ pub(super) fn failures(run: &Run) -> Option<Table> {
 }
 
 /// What is to be said of the files, then what the trials said, the same words in one row.
-pub(super) fn warnings(run: &Run) -> Option<Table> {
+pub(super) fn warnings(run: &Run, summaries: &[Summary<'_>]) -> Option<Table> {
     let files = run.warnings.iter().map(|warning| vec![NOTHING.to_owned(), warning.clone()]);
     let trials = by_text(run.records.iter().flat_map(|record| {
         record.warnings.iter().map(|warning| (record.trial.clone(), vec![warning.clone()]))
     }));
-    table(["trials", "warning"].map(Column::text).into(), files.chain(trials).collect())
+    table(
+        ["trials", "warning"].map(Column::text).into(),
+        files.chain(trials).chain(drifts(summaries)).collect(),
+    )
+}
+
+/// The cells whose trials are unlike over time, those of the same metric and kind in one row.
+fn drifts(summaries: &[Summary<'_>]) -> Vec<Vec<String>> {
+    let mut rows: IndexMap<String, Vec<&str>> = IndexMap::new();
+    for summary in summaries {
+        let Some(drift) = summary.drift else { continue };
+        let name = &summary.metric.name;
+        let what = match drift {
+            Drift::FirstUnlike => format!("the first {name} is far from the others: is a `warmup` missing?"),
+            Drift::Rising => format!("{name} rises from trial to trial: the trials are not independent"),
+            Drift::Falling => format!("{name} falls from trial to trial: the trials are not independent"),
+        };
+        rows.entry(what).or_default().push(&summary.cell.cell);
+    }
+    rows.into_iter().map(|(what, cells)| vec![cells.join("; "), what]).collect()
+}
+
+/// For each rule of adaptive repetitions: what it is, how many trials it took, and how many cells did not become
+/// precise enough.
+pub(super) fn adaptive(manifest: &Manifest, summaries: &[Summary<'_>]) -> Vec<String> {
+    let mut rules: IndexMap<String, (f64, Vec<&PlannedCell>)> = IndexMap::new();
+    for cell in &manifest.cells {
+        if let Some(rule) = cell.adaptive {
+            let Adaptive { min, max, until } = rule;
+            let text = format!(
+                "from {min} to {max} trials a cell, until the 95 % interval of the median is at most {until} of it wide"
+            );
+            rules.entry(text).or_insert((until.fraction(), Vec::new())).1.push(cell);
+        }
+    }
+    let is_wide = |cell: &PlannedCell, until: f64| {
+        // The first metric of a cell is the one that decides.
+        let first = summaries.iter().find(|summary| summary.cell.cell == cell.cell);
+        let sample = first.and_then(|summary| summary.sample.zip(summary.median_interval));
+        sample.is_none_or(|(sample, ends)| (ends.high - ends.low) > until * sample.median.abs())
+    };
+    let told = rules.into_iter().map(|(rule, (until, cells))| {
+        let reached = cells.iter().map(|cell| cell.reached.unwrap_or_default());
+        let (least, most) = (reached.clone().min().unwrap_or_default(), reached.max().unwrap_or_default());
+        let wide = cells.iter().filter(|cell| is_wide(cell, until)).count();
+        let missed =
+            if wide > 0 { format!("; {wide} of {} cells are wider", cells.len()) } else { String::new() };
+        format!("{rule}: reached {least} to {most}{missed}")
+    });
+    told.collect()
 }
 
 /// Rows of trials and what is said of them: one row for all trials with the same texts.

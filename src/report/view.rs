@@ -45,6 +45,8 @@ pub struct ReportView {
     pub order: String,
     /// The seed of the order.
     pub seed: String,
+    /// What ended adaptive repetitions, and how far they came: a text a rule.
+    pub adaptive: Vec<String>,
     /// The version of `runner`.
     pub runner: String,
     /// The experiment file.
@@ -154,6 +156,7 @@ impl ReportView {
             warmups: (warmups > 0).then(|| warmups.to_string()),
             order: manifest.order.clone(),
             seed: manifest.seed.to_string(),
+            adaptive: sections::adaptive(manifest, summaries),
             runner: manifest.runner.clone(),
             file: manifest.file.clone(),
             options: manifest.options.iter().map(|(option, value)| format!("{option} {value}")).collect(),
@@ -161,7 +164,7 @@ impl ReportView {
             suspicious: suspicious_hosts(run).iter().map(notes::suspicious).collect(),
             metrics: estimates::metric_tables(run, summaries),
             failures: sections::failures(run),
-            warnings: sections::warnings(run),
+            warnings: sections::warnings(run, summaries),
             caches: sections::caches(&run.records),
             machines: sections::machines(&run.hosts),
         }

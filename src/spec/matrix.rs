@@ -8,6 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use super::located::{List, Located, Text, one_or_many};
 use super::range::{Range, RangeFields};
+use super::repetitions::Repetitions;
 use super::string_or_map::string_or_map;
 
 /// One block: the product of its axes and zipped groups, without what `exclude` takes out, and with what
@@ -24,7 +25,7 @@ pub struct Block {
     /// Combinations that are left out.
     pub exclude: Vec<Located<Exclude>>,
     /// Measured trials of each cell of this block.
-    pub repetitions: Option<Located<u32>>,
+    pub repetitions: Option<Located<Repetitions>>,
     /// Warm-up trials of each cell of this block.
     pub warmup: Option<Located<u32>>,
 }

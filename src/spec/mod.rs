@@ -14,6 +14,7 @@ mod narrow;
 mod parse;
 mod paths;
 pub mod range;
+mod repetitions;
 mod schema;
 mod serialize;
 pub mod service;
@@ -38,6 +39,7 @@ pub use environment::Environment;
 pub use host::Host;
 pub use located::{List, Located, Text};
 pub use merge::{Fragment, Reader};
+pub use repetitions::{Adaptive, Repetitions};
 pub use schema::schema;
 pub use serialize::settings;
 pub use time::TimeSpan;
@@ -82,11 +84,10 @@ pub struct Spec {
     /// Default: every workload on every host in every environment. Example: `matrix: [{ host: [a, b], size: [1, 2] }]`
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matrix: Vec<Located<matrix::Block>>,
-    /// Measured trials of each cell.
+    /// Measured trials of each cell: a number, or `{ min, max, until }`.
     ///
-    /// Default: `10`. Example: `repetitions: 5`
-    #[schemars(range(min = 1))]
-    pub repetitions: Option<Located<u32>>,
+    /// Default: `10`. Example: `repetitions: { min: 10, max: 50, until: 2% }`
+    pub repetitions: Option<Located<Repetitions>>,
     /// Warm-up trials of each cell, kept and marked, left out of estimates.
     ///
     /// Default: `0`. Example: `warmup: 1`
@@ -144,7 +145,7 @@ impl Spec {
 
     /// Gives every cell this many measured trials, whatever the file says.
     pub fn set_repetitions(&mut self, repetitions: u32) {
-        self.repetitions = Some(Located::unwritten(repetitions));
+        self.repetitions = Some(Located::unwritten(Repetitions::Fixed(repetitions)));
         for workload in self.workloads.values_mut() {
             workload.repetitions = None;
         }

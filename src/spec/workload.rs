@@ -4,7 +4,6 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::OnFailure;
 use super::expect::Expect;
 use super::located::{List, Located, Text};
 use super::metric::Metrics;
@@ -12,6 +11,7 @@ use super::schema;
 use super::service::{Ready, Service};
 use super::step::{Steps, Upload};
 use super::time::TimeSpan;
+use super::{OnFailure, Repetitions};
 
 /// One workload. `setup` and `cleanup` run once a cell, `prepare` and `conclude` around each trial. All
 /// commands of a cell run in one fresh directory, which is removed at the end.
@@ -101,11 +101,10 @@ pub struct Workload {
     ///
     /// Default: the experiment's `on_failure`. Example: `on_failure: stop`
     pub on_failure: Option<Located<OnFailure>>,
-    /// Measured trials of each of its cells.
+    /// Measured trials of each of its cells: a number, or `{ min, max, until }`.
     ///
     /// Default: the experiment's `repetitions`. Example: `repetitions: 5`
-    #[schemars(range(min = 1))]
-    pub repetitions: Option<Located<u32>>,
+    pub repetitions: Option<Located<Repetitions>>,
     /// Warm-up trials of each of its cells, kept and marked, left out of estimates.
     ///
     /// Default: the experiment's `warmup`. Example: `warmup: 1`

@@ -10,6 +10,7 @@ pub mod fake;
 pub mod files;
 pub mod job;
 pub mod local;
+mod mark;
 mod pipe;
 mod shells;
 pub mod ssh;

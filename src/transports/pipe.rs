@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
@@ -90,6 +91,21 @@ impl Pipe {
     /// Whether the shell has ended already. To be asked while it has nothing to say.
     pub fn is_over(&self) -> bool {
         !self.output.is_empty() || self.output.is_closed()
+    }
+
+    /// The same of a shell to whose words nobody listens.
+    pub fn has_ended(&mut self) -> bool {
+        loop {
+            match self.output.try_recv() {
+                Ok(Chunk::Stdout(_) | Chunk::Stderr(_)) => {}
+                Ok(Chunk::Ended(_)) => {
+                    self.output.close();
+                    return true;
+                }
+                Err(TryRecvError::Empty) => return self.output.is_closed(),
+                Err(TryRecvError::Disconnected) => return true,
+            }
+        }
     }
 
     /// Lets it run `script` and end; see [`super::Transport::run`].

@@ -10,7 +10,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
 
 use super::job::texts;
-use super::pipe::keep;
+use super::mark::UntilMark;
 use super::{CAPTURE_LIMIT, Chunk, Exit, Pipe, Program, Transport, TransportError};
 
 /// How long a lost way is looked for when nothing else is said.
@@ -35,6 +35,8 @@ pub fn hurry() {
 pub struct Shells {
     idle: Mutex<Vec<Kept>>,
     guard: AsyncMutex<Option<Guard>>,
+    /// What the next guard is to be told: how to end the jobs that were given up while the way was lost.
+    untold: Mutex<Vec<String>>,
     /// Since when the way has been lost.
     lost: Mutex<Option<Instant>>,
 }
@@ -42,8 +44,6 @@ pub struct Shells {
 /// A shell that waits for scripts.
 pub(super) struct Kept {
     pipe: Pipe,
-    stdout: Vec<u8>,
-    stderr: Vec<u8>,
 }
 
 /// The shell beside all jobs of a place. It stops them when it is told to; when its input ends unannounced,
@@ -64,7 +64,7 @@ impl Kept {
     async fn open(transport: &dyn Transport) -> Result<Kept, TransportError> {
         let pipe = transport.open(Program::Kept).await?;
         pipe.input.send(&texts::prologue());
-        Ok(Kept { pipe, stdout: Vec::new(), stderr: Vec::new() })
+        Ok(Kept { pipe })
     }
 
     /// Runs `script` in the shell itself and returns what it printed. `script` must leave the shell's own
@@ -72,27 +72,18 @@ impl Kept {
     pub(super) async fn ask(&mut self, script: &str) -> Result<Answer, TransportError> {
         let mark = nonce();
         self.pipe.input.send(&texts::marked(script, &mark));
-        (self.stdout, self.stderr) = (Vec::new(), Vec::new());
+        let (mut stdout, mut stderr) = (UntilMark::default(), UntilMark::default());
         loop {
             match self.pipe.next().await {
-                Chunk::Stdout(bytes) => keep(&mut self.stdout, &bytes, CAPTURE_LIMIT),
-                Chunk::Stderr(bytes) => keep(&mut self.stderr, &bytes, CAPTURE_LIMIT),
-                Chunk::Ended(Ok(exit)) => return Err(ended(&self.stderr, &exit)),
+                Chunk::Stdout(bytes) => stdout.take(&bytes, &mark, CAPTURE_LIMIT),
+                Chunk::Stderr(bytes) => stderr.take(&bytes, &mark, CAPTURE_LIMIT),
+                Chunk::Ended(Ok(exit)) => return Err(ended(&stderr.kept, &exit)),
                 Chunk::Ended(Err(error)) => return Err(error),
             }
-            let (Some(end), Some(error_end)) = (last_line(&self.stdout), last_line(&self.stderr)) else {
-                continue;
-            };
-            let code = self.stdout[end..].strip_prefix(mark.as_bytes());
-            let Some(code) = code.filter(|_| self.stderr[error_end..].starts_with(mark.as_bytes())) else {
-                continue;
-            };
-            let code = String::from_utf8_lossy(code).trim().parse().unwrap_or(-1);
-            // The mark stands in a line of its own, which an output without a last newline did not begin.
-            self.stdout.truncate(end.saturating_sub(1));
-            self.stderr.truncate(error_end.saturating_sub(1));
-            let (stdout, stderr) = (std::mem::take(&mut self.stdout), std::mem::take(&mut self.stderr));
-            return Ok(Answer { stdout, stderr, code });
+            if let (Some(code), Some(_)) = (stdout.line(), stderr.line()) {
+                let code = String::from_utf8_lossy(code).trim().parse().unwrap_or(-1);
+                return Ok(Answer { stdout: stdout.kept, stderr: stderr.kept, code });
+            }
         }
     }
 
@@ -102,10 +93,10 @@ impl Kept {
     }
 }
 
-/// Where the last line begins, if it is whole.
-fn last_line(text: &[u8]) -> Option<usize> {
-    let line = text.strip_suffix(b"\n")?;
-    Some(line.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1))
+impl Guard {
+    fn tell(&self, script: &str) {
+        self.shell.tell(&format!("{script}{}", texts::OVER));
+    }
 }
 
 fn ended(stderr: &[u8], exit: &Exit) -> TransportError {
@@ -151,7 +142,9 @@ pub(super) async fn take(transport: &dyn Transport) -> Result<Kept, TransportErr
 /// the first that needs it.
 pub(super) async fn base(transport: &dyn Transport, place: &str) -> Result<String, TransportError> {
     let mut guard = transport.shells().guard.lock().await;
-    if let Some(guard) = guard.as_mut().filter(|guard| !guard.shell.pipe.is_over()) {
+    if let Some(guard) = guard.as_mut()
+        && !guard.shell.pipe.has_ended()
+    {
         return Ok(guard.base.clone());
     }
     let mut shell = take(transport).await?;
@@ -163,7 +156,14 @@ pub(super) async fn base(transport: &dyn Transport, place: &str) -> Result<Strin
     if answer.code != 0 || base.is_empty() {
         return Err(TransportError::new(super::job::last_words(&answer.stderr, &Exit::Code(answer.code))));
     }
-    *guard = Some(Guard { shell, base: base.clone() });
+    shell.tell(texts::LISTEN);
+    let watching = Guard { shell, base: base.clone() };
+    for script in
+        transport.shells().untold.lock().map(|mut untold| std::mem::take(&mut *untold)).unwrap_or_default()
+    {
+        watching.tell(&script);
+    }
+    *guard = Some(watching);
     Ok(base)
 }
 
@@ -175,12 +175,15 @@ impl Shells {
         }
     }
 
-    /// Has the guard run a script, if there is one; it never waits.
+    /// Has the guard run a script, or the next one when the way to it is lost; it never waits.
     pub(super) fn tell_guard(&self, script: &str) {
-        if let Ok(guard) = self.guard.try_lock()
-            && let Some(guard) = guard.as_ref()
+        if let Ok(mut guard) = self.guard.try_lock()
+            && let Some(guard) = guard.as_mut()
+            && !guard.shell.pipe.has_ended()
         {
-            guard.shell.tell(script);
+            guard.tell(script);
+        } else if let Ok(mut untold) = self.untold.lock() {
+            untold.push(script.to_owned());
         }
     }
 
@@ -190,7 +193,7 @@ impl Shells {
             idle.clear();
         }
         let Some(mut guard) = self.guard.lock().await.take() else { return };
-        guard.shell.tell(&texts::farewell(&guard.base));
+        guard.tell(&texts::farewell(&guard.base));
         let end = async { while !matches!(guard.shell.pipe.next().await, Chunk::Ended(_)) {} };
         // One that does not end is cut off with the connection, and cleans up by itself.
         let _ = tokio::time::timeout(FAREWELL, end).await;

@@ -143,14 +143,21 @@ fn counted(plan: &Plan) -> String {
         1 => format!("1 {one}"),
         _ => format!("{number} {one}s"),
     };
-    format!("{}, {}", count(plan.cell_count(), "cell"), count(plan.trial_count(), "trial"))
+    let trials = count(plan.trial_count(), "trial");
+    match plan.least_trial_count() {
+        least if least < plan.trial_count() => {
+            format!("{}, {least} to {trials}", count(plan.cell_count(), "cell"))
+        }
+        _ => format!("{}, {trials}", count(plan.cell_count(), "cell")),
+    }
 }
 
-/// `10`, or `10 + 1 warm-up`.
+/// `10`, `10–50 until 2%`, or `10 + 1 warm-up`.
 fn trials(cell: &Cell) -> String {
+    let measured = cell.adaptive.map_or_else(|| cell.repetitions.to_string(), |rule| rule.to_string());
     match cell.warmup {
-        0 => cell.repetitions.to_string(),
-        warmup => format!("{} + {warmup} warm-up", cell.repetitions),
+        0 => measured,
+        warmup => format!("{measured} + {warmup} warm-up"),
     }
 }
 

@@ -107,7 +107,7 @@ pub fn show_json(plan: &Plan) -> Result<(), Error> {
 pub fn show_csv(spec: &Spec, plan: &Plan) -> Result<(), Error> {
     let parameters = parameters(spec, plan);
     let columns = ["cell", "id", "workload", "host", "environment"].iter().chain(&parameters);
-    let columns = columns.chain(&["repetitions", "warmup"]);
+    let columns = columns.chain(&["repetitions", "warmup", "min_repetitions"]);
     show_data(|out| {
         let mut csv = csv::Writer::from_writer(out);
         csv.write_record(columns).map_err(of_output)?;
@@ -115,7 +115,8 @@ pub fn show_csv(spec: &Spec, plan: &Plan) -> Result<(), Error> {
             let fixed = [cell.name.as_str(), &cell.id, &cell.workload, &cell.host, &cell.environment];
             let values =
                 parameters.iter().map(|name| cell.parameters.get(*name).map_or("", |text| text.as_str()));
-            let counts = [cell.repetitions.to_string(), cell.warmup.to_string()];
+            let least = cell.adaptive.map_or(cell.repetitions, |rule| rule.min);
+            let counts = [cell.repetitions, cell.warmup, least].map(|count| count.to_string());
             let counts = counts.iter().map(String::as_str);
             csv.write_record(fixed.into_iter().chain(values).chain(counts)).map_err(of_output)?;
         }

@@ -55,7 +55,18 @@ fn json_lines_and_csv_for_programs() {
     let columns: Vec<_> = reader.headers().unwrap().iter().map(str::to_owned).collect();
     assert_eq!(
         columns,
-        ["cell", "id", "workload", "host", "environment", "text", "length", "repetitions", "warmup"]
+        [
+            "cell",
+            "id",
+            "workload",
+            "host",
+            "environment",
+            "text",
+            "length",
+            "repetitions",
+            "warmup",
+            "min_repetitions"
+        ]
     );
     let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
     assert_eq!(rows.len(), 6);

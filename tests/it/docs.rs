@@ -14,6 +14,7 @@ use crate::schema::{SCHEMA, assert_fresh, mistakes};
 
 /// Parts of the schema in plain words: what a key of such a type holds.
 const WORDS: &[(&str, &str)] = &[
+    ("Adaptive", "[keys](#adaptive)"),
     ("Amount", "amount of memory"),
     ("Axis", "value, list or range"),
     ("Axes", "map of axes to values"),
@@ -39,6 +40,8 @@ const WORDS: &[(&str, &str)] = &[
     ("Port", "number"),
     ("Ready", "[keys](#ready)"),
     ("Report", "[keys](#report)"),
+    ("Repetitions", "number or [keys](#adaptive)"),
+    ("Share", "percentage"),
     ("Service", "[service](#services)"),
     ("Ssh", "text or [keys](#ssh)"),
     ("Steps", "[step](#steps) or list of steps"),

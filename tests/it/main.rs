@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests touch the disk")]
 
+mod adaptive;
 mod architecture;
 mod aside;
 mod cli;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use runner::diagnostic::{Problems, Sources};
 use runner::event::{Event, Facts, Outcome};
-use runner::execution::{Connector, Run};
+use runner::execution::{Connected, Connector, Run};
 use runner::hosts::{Ledger, Machine};
 use runner::plan::Plan;
 use runner::spec::{self, Fragment, Reader, Spec};
@@ -62,7 +62,7 @@ pub fn forever() -> Reply {
 
 /// Whether a script of the runner's own looks for the sign of a service.
 pub fn is_readiness(script: &str) -> bool {
-    ["0A ' /proc/net/tcp", "echo seen", ".out \"$b\""].iter().any(|part| script.contains(part))
+    ["0A ' /proc/net/tcp", "echo seen", "found=; for f in"].iter().any(|part| script.contains(part))
 }
 
 /// The way to a fake machine, which can be lost: what begins or ends while it is gets an error.
@@ -70,7 +70,7 @@ pub fn is_readiness(script: &str) -> bool {
 struct Way {
     fake: Fake,
     host: String,
-    is_lost: Arc<dyn Fn(&str, u64) -> bool + Send + Sync>,
+    is_lost: Lost,
     start: Instant,
 }
 
@@ -148,6 +148,7 @@ impl Direct for Way {
     }
 }
 
+type Lost = Arc<dyn Fn(&str, u64) -> bool + Send + Sync>;
 type Answer = Arc<dyn Fn(&str, &str) -> Reply + Send + Sync>;
 
 /// The machines and what they answer.
@@ -158,8 +159,15 @@ pub struct World {
     stop_after: Option<Duration>,
     unreachable: Vec<(&'static str, u64)>,
     thermometers: Vec<&'static str>,
-    is_lost: Arc<dyn Fn(&str, u64) -> bool + Send + Sync>,
+    is_lost: Lost,
     ledger: Ledger,
+}
+
+/// What the machines were asked.
+#[derive(Clone)]
+struct Kept {
+    commands: Arc<Mutex<Vec<(u64, String)>>>,
+    looks: Arc<Mutex<Vec<String>>>,
 }
 
 /// What happened.
@@ -238,17 +246,12 @@ impl World {
         self
     }
 
-    /// Executes the experiment.
-    pub async fn run(self, yaml: &str) -> Happened {
-        let (spec, sources, plan) = plan(yaml).unwrap_or_else(|problems| {
-            panic!("{}", runner::ui::render_problems(&problems, false, 100));
-        });
-        let start = Instant::now();
-        let (commands, looks) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
+    /// The machines of `plan`, and what connects those that are missing at the start.
+    fn machines(&self, plan: &Plan, start: Instant, kept: &Kept) -> (Connected, Connector) {
         let (mut machines, mut missing) = (BTreeMap::new(), BTreeMap::new());
         for host in plan.hosts() {
             let (world, name) = (self.clone(), host.clone());
-            let (commands, looks) = (commands.clone(), looks.clone());
+            let Kept { commands, looks } = kept.clone();
             let answer = move |script: &str| match script.starts_with("{\n(") {
                 true => {
                     looks.lock().unwrap().push(format!("{name} {script}"));
@@ -289,12 +292,25 @@ impl World {
                 way.map(|way| (Arc::new(Machine::fake(&host, way)), Facts::new())).ok_or(refused)
             })
         });
+        (machines, connector)
+    }
+
+    /// Executes the experiment.
+    pub async fn run(self, yaml: &str) -> Happened {
+        let (spec, sources, plan) = plan(yaml).unwrap_or_else(|problems| {
+            panic!("{}", runner::ui::render_problems(&problems, false, 100));
+        });
+        let start = Instant::now();
+        let (commands, looks) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
+        let kept = Kept { commands: commands.clone(), looks: looks.clone() };
+        let (machines, connector) = self.machines(&plan, start, &kept);
         let (events, mut receiver) = unbounded_channel();
         let stop = CancellationToken::new();
         let experiment = (spec.clone(), sources, plan.clone());
         let run = Run::new("test".into(), experiment, machines, stop.clone(), events);
         let mut run = run.with_ledger(self.ledger).unwrap();
         run.connector = Some(connector);
+        run.is_precise = runner::analysis::is_precise;
         if let Some(time) = self.stop_after {
             tokio::spawn(async move {
                 tokio::time::sleep(time).await;

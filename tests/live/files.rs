@@ -93,7 +93,7 @@ impl Place {
 }
 
 async fn engine() -> Engine {
-    Engine::connect("here", "/var/run/docker.sock", None).await.unwrap()
+    Engine::connect("here", "/var/run/docker.sock", None, std::time::Duration::from_secs(1)).await.unwrap()
 }
 
 async fn container(options: ContainerOptions) -> Result<Container, TransportError> {

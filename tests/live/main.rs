@@ -4,10 +4,12 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests touch the disk")]
 
 mod containers;
+mod faults;
 mod files;
 mod keys;
 mod lab;
 mod ledger;
+mod limits;
 mod locks;
 mod noise;
 mod reach;

@@ -3,7 +3,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "whether a run is there")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::experiment::{self, Experiment};
@@ -74,8 +74,23 @@ impl Earlier {
         self.run.manifest.ids().into_iter().map(str::to_owned).collect()
     }
 
+    /// The values by which adaptive repetitions have been ended, or not.
+    fn keep_values(&mut self, plan: &Plan) {
+        let adaptive = (0..plan.cell_count()).filter(|index| plan.adaptive(*index).is_some());
+        let adaptive: BTreeMap<_, _> =
+            adaptive.map(|index| (plan.cell(index).name.to_string(), index)).collect();
+        for record in self.run.last_attempts() {
+            if let (Some(cell), Phase::Measure, Status::Ok, Some(first)) =
+                (adaptive.get(&record.cell), record.phase, record.status, record.measurements.first())
+            {
+                self.history.insert_value(*cell, first.value);
+            }
+        }
+    }
+
     /// Finds what is done and what is missing; failed trials are missing too if they are to be run `again`.
     fn look(&mut self, plan: &Plan, again: bool) {
+        self.keep_values(plan);
         let tried = self.run.tried();
         for (index, cell) in plan.cells().enumerate() {
             let trials = [(Phase::Warmup, cell.warmup), (Phase::Measure, cell.repetitions)];

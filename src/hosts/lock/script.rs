@@ -74,16 +74,18 @@ release
     )
 }
 
-/// Prints `held` once the lock is held by `token`.
-pub(super) fn is_held(host: &str, token: &str) -> String {
-    let mark = quote(&format!("{host}:{token}"));
+/// Prints `held` once the lock is held by the shell of `run` with this token. It gives up soon, since nothing
+/// tells it that the shell has ended: it may not go on looking at a machine that somebody else has.
+pub(super) fn is_held(run: &str, host: &str, token: &str) -> String {
+    let (run, mark) = (quote(run), quote(&format!("{host}:{token}")));
     format!(
         r#"{FOLDER}
 i=0
-while [ $i -lt 300 ]; do
+while [ $i -lt 50 ]; do
   who
-  [ "$h" = {mark} ] && echo held && exit
-  sleep 0.1; i=$((i+1))
+  [ "$r" = {run} ] && [ "$h" = {mark} ] && echo held && exit
+  alive "$p" "$s" && [ "$r" != {run} ] && exit
+  sleep 0.02; i=$((i+1))
 done"#
     )
 }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::super::matrix::{Axes, Block, Exclude, Values};
 use super::super::template::is_template;
 use super::super::{Located, Spec, Text};
-use super::{derived, must_exist};
+use super::{derived, limits, must_exist};
 use crate::diagnostic::{Problem, Sources, suggest};
 
 /// Axes that every block has.
@@ -44,10 +44,8 @@ pub(super) fn check(spec: &Spec, sources: &Sources, problems: &mut Vec<Problem>)
     }
     let of_workloads = spec.workloads.values().filter_map(|workload| workload.repetitions.as_ref());
     let of_blocks = spec.matrix.iter().filter_map(|block| block.repetitions.as_ref());
-    for count in spec.repetitions.iter().chain(of_workloads).chain(of_blocks).filter(|count| count.value == 0)
-    {
-        problems
-            .push(Problem::at(count.span, "nothing is measured with 0 repetitions").help("write at least 1"));
+    for count in spec.repetitions.iter().chain(of_workloads).chain(of_blocks) {
+        problems.extend(limits::repetitions(count));
     }
 }
 

@@ -63,6 +63,7 @@ impl de::Error for Mistake {
         Mistake::Wanted(match expected.to_string().as_str() {
             "a string" => Wanted::Text,
             "a sequence" => Wanted::List,
+            "a whole number" => Wanted::Whole,
             "a map" => Wanted::Section { name: "", keys: &[] },
             other => Wanted::Other(other.to_owned()),
         })

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::super::located::{List, Text};
 use super::super::matrix::{Block, Exclude};
+use super::super::repetitions::Repetitions;
 use super::forms::{form, one_or_many};
 
 form!(Block, "Block", |generator| {
@@ -39,8 +40,11 @@ form!(Block, "Block", |generator| {
             "Combinations that are left out: values of axes, or an expression.\
             \n\nDefault: none. Example: `exclude: [{ host: a, size: [1, 2] }, \"size > threads * 64\"]`",
         ),
-        "repetitions": count(1, "Measured trials of each cell of this block.\
-            \n\nDefault: the workload's `repetitions`. Example: `repetitions: 5`"),
+        "repetitions": described::<Repetitions>(
+            generator,
+            "Measured trials of each cell of this block: a number, or `{ min, max, until }`.\
+            \n\nDefault: the workload's `repetitions`. Example: `repetitions: 5`",
+        ),
         "warmup": count(0, "Warm-up trials of each cell of this block.\
             \n\nDefault: the workload's `warmup`. Example: `warmup: 1`"),
     },

@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::super::host::{Ssh, SshFields};
 use super::super::located::{List, Located, Text};
+use super::super::repetitions::{Adaptive, Repetitions, Share};
 use super::super::step::{Step, StepFields, Steps, Upload, UploadFields};
 use super::super::time::TimeSpan;
 use super::super::wait::Celsius;
@@ -79,6 +80,10 @@ form!(Upload, "Upload", |generator| {
     "anyOf": [generator.subschema_for::<Text>(), generator.subschema_for::<UploadFields>()]
 });
 form!(Ssh, "Ssh", |generator| { "anyOf": [{ "type": "string" }, generator.subschema_for::<SshFields>()] });
+form!(Repetitions, "Repetitions", |generator| {
+    "anyOf": [{ "type": "integer", "minimum": 1 }, generator.subschema_for::<Adaptive>()]
+});
+form!(Share, "Share", |_| { "type": "string", "pattern": r"^\s*(\d+\.?\d*|\.\d+)\s*%\s*$" });
 form!(TimeSpan, "Duration", |_| {
     "type": "string",
     "pattern": concat!(

@@ -1,6 +1,8 @@
 //! One container: made idle, so that commands run in it by exec, and removed by force.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bollard::models::{ContainerCreateBody, HealthConfig, HostConfig, PortBinding};
@@ -59,6 +61,8 @@ pub struct Container {
     pub network: String,
     /// The image it was made of.
     pub image: String,
+    /// How many of its processes the kernel had ended for want of memory when that was last looked at.
+    out_of_memory: Arc<AtomicU64>,
 }
 
 impl Engine {
@@ -92,6 +96,7 @@ impl Engine {
                 address,
                 network,
                 image: options.image.clone(),
+                out_of_memory: Arc::default(),
             };
             if !options.entrypoint.is_empty() {
                 container.await_entrypoint().await.map_err(|reason| TransportError {
@@ -170,7 +175,7 @@ else cat memory/memory.limit_in_bytes; echo $(cat cpu/cpu.cfs_quota_us cpu/cpu.c
 impl Container {
     /// The way to run commands in it.
     pub fn exec(&self) -> DockerExec {
-        DockerExec::new(self.engine.docker.clone(), self.engine.machine.clone(), self.id.clone())
+        DockerExec::new(&self.engine, self.id.clone())
     }
 
     /// Why it is not running any more; `None` while it is, or when the engine does not answer. The engine
@@ -193,6 +198,17 @@ impl Container {
             }
         }
         None
+    }
+
+    /// Whether the kernel has ended a process of it for want of memory since this was last asked.
+    pub async fn was_out_of_memory(&self) -> bool {
+        let script =
+            "cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null; :";
+        // One that can't be asked has worse to tell.
+        let printed = job::query(&self.exec(), script).await.unwrap_or_default();
+        let text = String::from_utf8_lossy(&printed);
+        let count = text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok());
+        count.is_some_and(|count| self.out_of_memory.swap(count, Ordering::Relaxed) < count)
     }
 
     /// Waits until the entrypoint has executed what keeps the container alive.

@@ -7,9 +7,10 @@ use bollard::errors::Error;
 use bollard::exec::{CreateExecOptions, StartExecResults};
 use futures_util::StreamExt;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
-use super::told;
+use super::{Engine, is_lost, told};
 use crate::transports::{Chunk, Exit, Input, Pipe, Program, Shells, Transport, TransportError};
 
 /// The inside of one container.
@@ -19,17 +20,17 @@ pub struct DockerExec {
     machine: String,
     container: String,
     shells: Arc<Shells>,
+    reconnect: Duration,
 }
 
 impl DockerExec {
-    pub(super) fn new(docker: Docker, machine: String, container: String) -> Self {
-        DockerExec { docker, machine, container, shells: Arc::default() }
+    pub(super) fn new(engine: &Engine, container: String) -> Self {
+        let Engine { docker, machine, reconnect, .. } = engine.clone();
+        DockerExec { docker, machine, container, shells: Arc::default(), reconnect }
     }
 
     fn failed(&self, action: &str, error: &Error) -> TransportError {
-        // What the engine itself has said is no matter of the way to it.
-        let is_lost = !matches!(error, Error::DockerResponseServerError { .. });
-        TransportError { is_lost, ..self.refused(action, &told(error)) }
+        TransportError { is_lost: is_lost(error), ..self.refused(action, &told(error)) }
     }
 
     fn refused(&self, action: &str, reason: &str) -> TransportError {
@@ -104,5 +105,9 @@ impl Transport for DockerExec {
 
     fn shells(&self) -> &Shells {
         &self.shells
+    }
+
+    fn reconnect(&self) -> Duration {
+        self.reconnect
     }
 }

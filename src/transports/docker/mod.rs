@@ -7,6 +7,7 @@ mod image;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bollard::Docker;
 use bollard::errors::Error;
@@ -33,13 +34,16 @@ pub struct Engine {
     /// Its version, e.g. `20.10.24`.
     pub version: String,
     machine: String,
+    /// How long a lost way to it is looked for.
+    reconnect: Duration,
     /// What was pulled here, as it is described in messages.
     pulled: Arc<Mutex<BTreeSet<String>>>,
     _socket: Option<Arc<ForwardedSocket>>,
 }
 
 impl Engine {
-    /// Connects to the engine behind `socket`; `forwarded` keeps the way to it open.
+    /// Connects to the engine behind `socket`; `forwarded` keeps the way to it open, and `reconnect` says how
+    /// long that is looked for when it is lost.
     ///
     /// # Errors
     /// When nothing answers there.
@@ -47,6 +51,7 @@ impl Engine {
         machine: &str,
         socket: &str,
         forwarded: Option<ForwardedSocket>,
+        reconnect: Duration,
     ) -> Result<Self, TransportError> {
         let unreachable = |error: Error| TransportError {
             message: format!("`{machine}`: no Docker Engine answers: {}", told(&error)),
@@ -62,6 +67,7 @@ impl Engine {
             id: info.id.unwrap_or_default(),
             version: info.server_version.unwrap_or_default(),
             machine: machine.to_owned(),
+            reconnect,
             pulled: Arc::default(),
             _socket: forwarded.map(Arc::new),
         })
@@ -128,7 +134,7 @@ impl Engine {
         TransportError {
             message: format!("`{}`: can't {action} `{what}`: {}", self.machine, told(error)),
             hint: None,
-            is_lost: false,
+            is_lost: is_lost(error),
         }
     }
 }
@@ -139,6 +145,11 @@ fn labels(run: &str) -> HashMap<String, String> {
 
 fn is_missing(error: &Error) -> bool {
     matches!(error, Error::DockerResponseServerError { status_code: 404, .. })
+}
+
+/// Whether it is a matter of the way to the engine: nothing that the engine itself has said.
+fn is_lost(error: &Error) -> bool {
+    !matches!(error, Error::DockerResponseServerError { .. })
 }
 
 /// The engine's own words.

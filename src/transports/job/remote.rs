@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Ended, Job, Stopped, frame, texts};
-use crate::transports::shells::{self, Kept};
+use crate::transports::shells;
 use crate::transports::{Transport, TransportError};
 
 /// How much later than we the machine itself ends a job.
@@ -24,16 +24,21 @@ pub(super) async fn run(
     stop: &CancellationToken,
 ) -> Result<Ended, TransportError> {
     let base = shells::base(transport, &job.place).await?;
-    let running = Running { transport, job, base, is_over: false };
-    let limit = timeout.map_or(NO_LIMIT, |timeout| timeout + job.stop.grace + LIMIT_MARGIN);
-    running.until_over(limit, timeout, stop).await
+    let (name, job) = (job.id.clone(), job.clone());
+    Running { transport, job, base, timeout, name, tries: 1, is_over: false }.until_over(stop).await
 }
 
 /// A job that goes on; it is stopped when nobody waits for it any more.
 struct Running<'a> {
     transport: &'a dyn Transport,
-    job: &'a Job,
+    /// The job, under the name it has on its machine now.
+    job: Job,
     base: String,
+    timeout: Option<Duration>,
+    /// The name it had first.
+    name: String,
+    /// How often it was sent.
+    tries: u32,
     is_over: bool,
 }
 
@@ -45,42 +50,52 @@ impl Drop for Running<'_> {
     }
 }
 
-/// What a shell says of a job.
-type Asking<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, TransportError>> + Send + 'a>>;
+/// What is heard of a job.
+enum News {
+    /// What a shell says of it.
+    Told(Vec<u8>),
+    /// The way is found again; the folder that its place has now.
+    Back(String),
+}
 
-impl Running<'_> {
-    async fn until_over(
-        mut self,
-        limit: Duration,
-        timeout: Option<Duration>,
-        stop: &CancellationToken,
-    ) -> Result<Ended, TransportError> {
-        let (transport, base) = (self.transport, self.base.clone());
-        let mut asking: Asking<'_> = Box::pin(start(transport, self.job.clone(), base.clone(), limit));
-        let (mut stopped, mut was_lost) = (None, false);
-        let mut due = timeout.map(|timeout| Instant::now() + timeout);
+type Asking<'a> = Pin<Box<dyn Future<Output = Result<News, TransportError>> + Send + 'a>>;
+
+impl<'a> Running<'a> {
+    async fn until_over(mut self, stop: &CancellationToken) -> Result<Ended, TransportError> {
+        let mut asking = self.start();
+        let (mut stopped, mut was_lost, mut is_away) = (None, false, false);
+        let mut due = self.timeout.map(|timeout| Instant::now() + timeout);
         loop {
             let why = tokio::select! {
                 biased;
-                answer = &mut asking => match answer {
-                    Ok(printed) => {
-                        self.is_over = true;
-                        return Ok(Ended { stopped, was_lost, ..frame::parse(&printed)? });
-                    }
-                    Err(error) if error.is_lost && !was_lost => {
-                        was_lost = true;
-                        asking = Box::pin(find(transport, self.job.clone(), base.clone(), limit, stopped.is_some()));
-                        continue;
-                    }
-                    Err(error) if error.is_lost => {
-                        // Its guard ends it when nobody comes back.
-                        self.is_over = true;
-                        return Err(error);
-                    }
-                    Err(error) => return Err(error),
-                },
+                news = &mut asking => {
+                    asking = match news {
+                        Ok(News::Told(told)) if told == texts::UNCLAIMED && stopped.is_none() => self.start_again(),
+                        Ok(News::Told(told)) if told == texts::UNCLAIMED => {
+                            return Err(TransportError::new("it was stopped before it began"));
+                        }
+                        Ok(News::Told(told)) if told == texts::GONE => return Err(gone()),
+                        Ok(News::Told(told)) => return self.ended(&told, stopped, was_lost),
+                        Ok(News::Back(base)) if base != self.base => return Err(gone()),
+                        Ok(News::Back(_)) => {
+                            is_away = false;
+                            if stopped.is_some() {
+                                // The guard that was told may have been out of reach already.
+                                due = Some(self.stop());
+                            }
+                            self.look()
+                        }
+                        Err(error) if error.is_lost && !is_away => {
+                            (was_lost, is_away) = (true, true);
+                            self.find()
+                        }
+                        Err(error) => return Err(error),
+                    };
+                    continue;
+                }
                 () = stop.cancelled(), if stopped.is_none() => Stopped::Cancelled,
-                () = sleep_until(due) => match stopped {
+                // What has ended in time meanwhile lies there to be collected.
+                () = sleep_until(due), if !is_away || stopped == Some(Stopped::Cancelled) => match stopped {
                     None => Stopped::TimedOut,
                     Some(_) => return Err(TransportError::new(
                         "it was stopped and did not end; its processes may still run",
@@ -88,13 +103,73 @@ impl Running<'_> {
                 },
             };
             stopped = Some(why);
-            due = Some(Instant::now() + self.job.stop.grace + PATIENCE);
-            self.stop();
+            due = Some(self.stop());
         }
     }
 
-    fn stop(&self) {
-        self.transport.shells().tell_guard(&texts::stop(self.job, &self.base));
+    /// Reads what a shell told of the end. While the way was lost nobody could stop it in time: then its own
+    /// clock says whether it took too long.
+    fn ended(
+        &mut self,
+        told: &[u8],
+        stopped: Option<Stopped>,
+        was_lost: bool,
+    ) -> Result<Ended, TransportError> {
+        self.is_over = true;
+        let ended = frame::parse(told)?;
+        let is_late = self.timeout.is_some_and(|timeout| ended.elapsed_s > timeout.as_secs_f64());
+        let stopped = match stopped {
+            Some(Stopped::Cancelled) => stopped,
+            _ if was_lost => is_late.then_some(Stopped::TimedOut),
+            _ => stopped,
+        };
+        Ok(Ended { stopped, was_lost, ..ended })
+    }
+
+    /// Ends it, now or when the way to it is found again. Returns when it should have ended.
+    fn stop(&self) -> Instant {
+        self.transport.shells().tell_guard(&texts::stop(&self.job, &self.base));
+        Instant::now() + self.job.stop.grace + PATIENCE
+    }
+
+    /// Starts it and waits for what becomes of it.
+    fn start(&self) -> Asking<'a> {
+        let grace = self.job.stop.grace;
+        let limit = self.timeout.map_or(NO_LIMIT, |timeout| timeout + grace + LIMIT_MARGIN);
+        self.ask(texts::job(&self.job, &self.base, limit))
+    }
+
+    /// The same once it is certain that it has not begun. Under another name: the shell that was lost may
+    /// still come to its script, and then must not begin it.
+    fn start_again(&mut self) -> Asking<'a> {
+        self.tries += 1;
+        self.job.id = texts::again(&self.name, self.tries);
+        self.start()
+    }
+
+    /// Looks what has become of it, and waits for it.
+    fn look(&self) -> Asking<'a> {
+        self.ask(texts::look(&self.job.id, &self.base))
+    }
+
+    fn ask(&self, script: String) -> Asking<'a> {
+        let transport = self.transport;
+        let forget = texts::forget(&self.job.id, &self.base);
+        Box::pin(async move {
+            let mut shell = shells::take(transport).await?;
+            let told = shell.ask(&script).await?.stdout;
+            if told != texts::UNCLAIMED {
+                shell.tell(&forget);
+            }
+            transport.shells().give_back(shell);
+            Ok(News::Told(told))
+        })
+    }
+
+    /// Looks for the way to it.
+    fn find(&self) -> Asking<'a> {
+        let (transport, place) = (self.transport, self.job.place.clone());
+        Box::pin(async move { Ok(News::Back(shells::base(transport, &place).await?)) })
     }
 }
 
@@ -102,61 +177,6 @@ async fn sleep_until(due: Option<Instant>) {
     match due {
         Some(due) => tokio::time::sleep_until(due).await,
         None => std::future::pending().await,
-    }
-}
-
-/// Starts `job` and waits for what becomes of it.
-async fn start(
-    transport: &dyn Transport,
-    job: Job,
-    base: String,
-    limit: Duration,
-) -> Result<Vec<u8>, TransportError> {
-    let shell = shells::take(transport).await?;
-    answer(transport, shell, &job.id, &base, &texts::job(&job, &base, limit)).await
-}
-
-async fn answer(
-    transport: &dyn Transport,
-    mut shell: Kept,
-    id: &str,
-    base: &str,
-    script: &str,
-) -> Result<Vec<u8>, TransportError> {
-    let answer = shell.ask(script).await?;
-    shell.tell(&texts::forget(id, base));
-    transport.shells().give_back(shell);
-    Ok(answer.stdout)
-}
-
-/// Finds the way to `job` again and waits for what becomes of it. As long as the way comes back, it is
-/// looked for; a job that had not begun is begun now, under another name.
-async fn find(
-    transport: &dyn Transport,
-    job: Job,
-    base: String,
-    limit: Duration,
-    is_stopped: bool,
-) -> Result<Vec<u8>, TransportError> {
-    loop {
-        shells::base(transport, &job.place).await?;
-        if is_stopped {
-            transport.shells().tell_guard(&texts::stop(&job, &base));
-        }
-        let shell = shells::take(transport).await?;
-        let printed = match answer(transport, shell, &job.id, &base, &texts::look(&job.id, &base)).await {
-            Err(error) if error.is_lost => continue,
-            printed => printed?,
-        };
-        return match printed.as_slice() {
-            b"unclaimed\n" if is_stopped => Err(TransportError::new("stopped before it began")),
-            b"unclaimed\n" => {
-                let again = Job { id: format!("{}-again", job.id), ..job };
-                start(transport, again, base, limit).await
-            }
-            b"gone\n" => Err(gone()),
-            _ => Ok(printed),
-        };
     }
 }
 

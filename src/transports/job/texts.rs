@@ -1,6 +1,7 @@
 //! The texts that kept shells are given: what they all know, a job, its guard, and the look after a job
 //! whose connection was lost. POSIX shell throughout; bash, where it is there, saves two processes a job.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use super::{Command, Job, OUTPUT_LIMIT, quote};
@@ -9,11 +10,23 @@ use super::{Command, Job, OUTPUT_LIMIT, quote};
 const FILES: &str = r#"for b in /dev/shm "${XDG_RUNTIME_DIR:-/dev/shm}" /tmp /var/tmp"#;
 /// What stands in the names of these folders between the first place and a random number.
 pub const FOLDER: &str = "-jobs-";
+/// Ends every script that a guard is told.
+pub const OVER: &str = ": over\n";
+/// Lets a guard take scripts. In bash it prints a word once in a while, without a process: so its machine
+/// notices that nobody is there any more also when the network swallows everything, which one that only waits
+/// for input does not for hours.
+pub const LISTEN: &str = "[ -z \"$bash\" ] || listen\n";
+/// How often a guard prints.
+const PULSE: Duration = Duration::from_secs(60);
 
-/// What every kept shell knows. In bash, `set -m` gives each command a group of its own, and there is a
-/// clock that needs no process. PIPE is caught, not ignored, since jobs
+/// What every kept shell knows. In bash, `set -m` gives each command a group of its own; `wait -f`
+/// (bash 5) does not take one that is stopped for ended. Where `EPOCHREALTIME` is, it is a clock that needs no
+/// process; busybox has it too. PIPE is caught, not ignored, since jobs
 /// would inherit that. In the foreground bash would end with a job that INT has ended; in the background the
 /// others would have it ignore INT.
+///
+/// `claim` decides who may begin a job: whoever makes its file, which needs no room, and only once. The file
+/// stays when nothing was begun, since a shell that was lost may still come to its script.
 ///
 /// `run` executes its arguments as job `$f`: nothing but the command is started between the clocks. When no
 /// process was made after it, no daemon can have been left. `emit` prints what has become of it.
@@ -24,11 +37,14 @@ pub fn prologue() -> String {
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 trap : PIPE
 s=; [ "$(id -u)" = 0 ] || s='sudo -n'
-if [ -n "$EPOCHREALTIME" ]; then
-set -m; launch=; now() {{ now=$EPOCHREALTIME; }}
-go() {{ child "$@" </dev/null >"$f.out" 2>"$f.err" & wait "$!"; }}
+now() {{ now=$(date +%s.%N); }}
+[ -z "$EPOCHREALTIME" ] || now() {{ now=$EPOCHREALTIME; }}
+bash=
+if [ -n "$BASH_VERSION" ] && wait -f 2>/dev/null; then
+bash=1; set -m; launch=
+go() {{ child "$@" </dev/null >"$f.out" 2>"$f.err" & wait -f "$!"; }}
 else
-launch=$(command -v setsid); now() {{ now=$(date +%s.%N); }}
+launch=$(command -v setsid)
 go() {{ ( child "$@" ) </dev/null >"$f.out" 2>"$f.err"; }}
 fi
 fail() {{ printf 'failed %s\n' "$1"; }}
@@ -37,11 +53,11 @@ root_group() {{ $s sh -c 'kill -s "$1" -- "-$2" 2>/dev/null || kill -s "$1" "-$2
 sweep() {{ {sweep}; }}
 probe() {{ for x in $probes; do read -r l <"$x" && p="$p$1 $x $l
 "; done 2>/dev/null; }}
-claim() {{ set -C; echo >"$f.claim"; c=$?; set +C; return $c; }}
+claim() {{ set -C; true >"$f.claim"; c=$?; set +C; return $c; }}
 child() {{ read -r j _ </proc/self/stat; echo "$j" >"$f.pid" || exit 1; cd "$dir" || exit 1; start "$@"; }}
 run() {{
-claim 2>/dev/null || {{ fail 'its turn is over'; return; }}
-[ -n "$launch$EPOCHREALTIME" ] || {{ fail 'setsid is missing: install util-linux'; return; }}
+claim 2>/dev/null || {{ [ -e "$f.claim" ] && fail 'its turn is over' || fail 'no file for its output can be made'; return; }}
+[ -n "$launch$bash" ] || {{ fail 'setsid is missing: install util-linux'; return; }}
 [ -d "$dir" ] && [ -x "$dir" ] || {{ fail 'the working directory is gone'; return; }}
 p=; u1=; u2=; n=
 probe b
@@ -60,10 +76,11 @@ if [ -e "$f.stopped" ]; then until [ -e "$f.killed" ]; do sleep 0.05; done; fi
 $kill KILL
 if $daemons && [ "$n" != "$j" ]; then sweep; fi
 printf '%s\n%s' "$rc $t1 $t2 ${{u1:--}} ${{u2:--}}" "$p" 2>/dev/null >"$f.end"
-echo room 2>/dev/null >"$f.room" || {{ fail 'the file system of the output is full: what was printed is not whole'; return; }}
+echo room 2>/dev/null >"$f.room"
 emit
 }}
 emit() {{
+[ -s "$f.room" ] || {{ fail 'the file system of the output is full: what was printed is not whole'; return; }}
 while IFS= read -r l; do printf '%s\n' "$l"; done <"$f.end"
 o=0; e=0
 if [ -s "$f.out" ] || [ -s "$f.err" ]; then set -- $(wc -c "$f.out" "$f.err"); o=$1; e=$3; fi
@@ -109,8 +126,13 @@ pub fn forget(id: &str, base: &str) -> String {
     format!("rm -f {base}/{id}.*\n")
 }
 
-/// Waits for job `id`, whose connection was lost, and prints what `run` would have printed; or else in one
-/// word that it never began, or that nothing is left of it.
+/// What [`look`] prints of a job that never began, and now never will under this name.
+pub const UNCLAIMED: &[u8] = b"unclaimed\n";
+/// What [`look`] prints of a job of which nothing is left.
+pub const GONE: &[u8] = b"gone\n";
+
+/// Waits for job `id`, whose connection was lost, and prints what `run` would have printed, or one of the two
+/// words above.
 pub fn look(id: &str, base: &str) -> String {
     format!(
         r#"f={base}/{id}
@@ -118,17 +140,19 @@ if [ ! -d {base} ]; then echo gone
 elif claim 2>/dev/null; then echo unclaimed
 else
 i=0
-until [ -e "$f.end" ] || [ $i -ge 3 ]; do
+until [ -e "$f.room" ] || [ $i -ge 3 ]; do
 j=; [ -s "$f.pid" ] && read -r j <"$f.pid"
-if [ -n "$j" ] && [ -d "/proc/$j" ]; then i=0; else i=$((i + 1)); fi
+if [ -n "$j" ] && [ -d "/proc/$j" ]; then i=0
+elif [ -e "$f.stopped" ] && [ ! -e "$f.killed" ]; then i=0
+else i=$((i + 1)); fi
 sleep 1
 done
-if [ -e "$f.end" ]; then emit; else echo gone; fi
+if [ -e "$f.room" ]; then emit; else echo gone; fi
 fi"#
     )
 }
 
-/// Ends `job` as it says, in the background.
+/// Ends `job` as it says, in the background. One that has not begun never will.
 pub fn stop(job: &Job, base: &str) -> String {
     let Job { id, stop, sudo, .. } = job;
     let (signal, tenths) = (quote(&stop.signal), stop.grace.as_millis().div_ceil(100));
@@ -139,33 +163,51 @@ pub fn stop(job: &Job, base: &str) -> String {
     let sweep = quote(&sweep("RUNNER_JOB", id));
     format!(
         r#"( f={base}/{id}
-echo >"$f.stopped"
-until [ -s "$f.pid" ]; do [ -d {base} ] && [ ! -e "$f.end" ] || exit 0; sleep 0.1; done
-[ -e "$f.end" ] && exit 0
+[ -d {base} ] && [ ! -e "$f.end" ] || exit 0
+claim 2>/dev/null && exit 0
+true >"$f.stopped"
+i=0
+until [ -s "$f.pid" ]; do [ -e "$f.claim" ] && [ $i -lt 100 ] || exit 0; sleep 0.1; i=$((i+1)); done
 read -r j <"$f.pid"
 {kill} {signal} || {single} -s {signal} "$j"
 i=0
 while grep -qsE "\) [^ZX] [0-9]+ $j " /proc/[0-9]*/stat && [ $i -lt {tenths} ]; do sleep 0.1; i=$((i+1)); done
 {kill} KILL
 {root} sh -c {sweep}
-echo >"$f.killed" ) </dev/null >/dev/null 2>&1 &
+true >"$f.killed" ) </dev/null >/dev/null 2>&1 &
 "#
     )
 }
 
-/// Makes this shell the guard of a new folder, or of `old`, and prints the folder. When its input ends
-/// unannounced, somebody else may become the guard; if nobody has within `lease`, or a job has had its time,
-/// its jobs are ended, and the folder goes.
+/// Makes this shell the guard of `old`, or of a new folder when there is none or it went with its machine,
+/// and prints the folder. When its input ends unannounced, somebody else may become the guard; if nobody has
+/// within `lease`, or a job has had its time, its jobs are ended, and the folder goes.
+///
+/// [`LISTEN`] then lets it take scripts.
 pub fn guard(old: Option<&str>, name: &str, lease: Duration) -> String {
-    let make = match old {
-        Some(base) => format!("base={base}; mkdir -p -m 700 {base}"),
-        None => format!(
-            "base=; {FILES}; do mkdir -m 700 \"$b/{name}\" 2>/dev/null && base=\"$b/{name}\" && break; done"
-        ),
-    };
-    let lease = lease.as_secs();
+    let old = old.unwrap_or_default();
+    let (lease, pulse) = (lease.as_secs(), PULSE.as_secs());
+    let over = OVER.trim_end();
     format!(
-        r#"{make}
+        r#"base={old}
+mine() {{ echo "$$" >"$1/guard"; }}
+[ -n "$base" ] && [ -d "$base" ] && mine "$base" || base=
+[ -n "$base" ] || {FILES}; do
+b=$b/{name}
+mkdir -m 700 "$b" || continue
+mine "$b" && base=$b && break
+rm -rf "$b"
+done 2>/dev/null
+listen() {{
+script=
+while :; do
+if IFS= read -r -t {pulse} line; then
+case $line in '{over}') eval "$script"; script= ;; *) script="$script$line
+" ;; esac
+elif [ $? -gt 128 ]; then script="$script$line"; printf .
+else return; fi
+done
+}}
 watch() {{
 read -r up _ </proc/uptime; over=$((${{up%.*}} + {lease}))
 while sleep 1; do
@@ -178,14 +220,18 @@ f=${{f%.pid}}; id=${{f##*/}}; read -r j <"$f.pid"
 [ ! -e "$f.end" ] && [ -d "/proc/$j" ] || continue
 read -r limit <"$f.limit"
 if [ "$up" -lt "$over" ] && [ "$up" -lt "$limit" ]; then left=1; continue; fi
-echo >"$f.stopped"; group TERM; sleep 1; group KILL; root_group KILL; sweep; echo >"$f.killed"
+true >"$f.stopped"; group TERM; sleep 1; group KILL; root_group KILL; sweep; true >"$f.killed"
 done
 [ -z "$left" ] && [ "$up" -ge "$over" ] && break
 done
 rm -rf "$base"
 }}
-[ -n "$base" ] && echo "$$" >"$base/guard" && trap watch EXIT && echo "$base" ||
-{{ echo 'no directory for output can be made in /dev/shm, /tmp or /var/tmp' >&2; false; }}"#
+if [ -n "$base" ]; then
+trap watch EXIT
+echo "$base"
+else
+echo 'no directory for output can be made in /dev/shm, /tmp or /var/tmp' >&2; false
+fi"#
     )
 }
 
@@ -194,10 +240,22 @@ pub fn farewell(base: &str) -> String {
     format!("trap - EXIT; rm -rf {base}; exit\n")
 }
 
+/// The name of job `id` when it is sent once more.
+pub fn again(id: &str, count: impl Display) -> String {
+    format!("{id}-again-{count}")
+}
+
 /// A script that prints what the running job `id` has printed so far, both streams.
 pub fn printed_so_far(id: &str) -> String {
+    let files: Vec<String> = ["out", "err"]
+        .iter()
+        .flat_map(|end| [format!("{id}.{end}"), format!("{}.{end}", again(id, "*"))])
+        .map(|name| format!("\"$b\"/*{FOLDER}*/{name}"))
+        .collect();
+    let files = files.join(" ");
     format!(
-        "{FILES}; do cat \"$b\"/*{FOLDER}*/{id}.out \"$b\"/*{FOLDER}*/{id}.err 2>/dev/null && break; done; :"
+        "{FILES}; do found=; for f in {files}; do [ -e \"$f\" ] && found=1 && cat \"$f\"; done; \
+         [ -z \"$found\" ] || break; done; :"
     )
 }
 

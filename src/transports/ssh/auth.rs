@@ -168,7 +168,7 @@ impl Login<'_> {
             if self.tried.is_empty() { String::new() } else { format!(" after {}", self.tried.join(", ")) };
         let hint = (self.tried.len() > 2)
             .then(|| "too many keys were offered: name the right one with `identity:`".to_owned());
-        self.plan.fail(format!("login to {} broke off{tried}: {reason}", self.plan.place()), hint)
+        self.plan.lost(format!("login to {} broke off{tried}: {reason}", self.plan.place()), hint)
     }
 
     fn refused(self, allowed: &str) -> TransportError {

@@ -13,6 +13,8 @@ use crate::transports::TransportError;
 
 /// How long a connection may take to come about when nothing else is said.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+/// Seconds between two signs of life, and how many may go unanswered, when nothing else is said.
+const KEEP_ALIVE: (u32, u32) = (30, 3);
 
 /// Looks up an environment variable.
 type Variable<'a> = dyn Fn(&str) -> Option<String> + 'a;
@@ -44,6 +46,10 @@ pub(super) struct Plan {
     pub way: Way,
     /// How long connecting and logging in may take.
     pub timeout: Duration,
+    /// Seconds between two signs of life on a connection where nothing else happens.
+    pub keep_alive: u32,
+    /// How long the other side may say nothing before the connection is given up.
+    pub silence: Duration,
 }
 
 /// How the bytes get to a machine.
@@ -143,6 +149,7 @@ fn plan(target: &SshTarget, text: &str, home: &Path, local_user: &str, variable:
     };
     let seconds =
         first("connecttimeout").and_then(|seconds| seconds.parse().ok()).filter(|seconds| *seconds > 0);
+    let (keep_alive, unanswered) = keep_alive(text);
     Plan {
         target: target.clone(),
         host: host.to_owned(),
@@ -156,6 +163,21 @@ fn plan(target: &SshTarget, text: &str, home: &Path, local_user: &str, variable:
         host_key_alias: first("hostkeyalias").filter(|alias| *alias != "none").map(str::to_owned),
         way: way(target, text, &tokens),
         timeout: seconds.map_or(CONNECT_TIMEOUT, Duration::from_secs),
+        keep_alive,
+        // The last answer may take its time.
+        silence: Duration::from_secs(
+            u64::from(keep_alive) * u64::from(unanswered) + u64::from(keep_alive.min(5)),
+        ),
+    }
+}
+
+/// `ServerAliveInterval` and `ServerAliveCountMax` where the first is set: OpenSSH sends none by default,
+/// and then its count means nothing either.
+fn keep_alive(text: &str) -> (u32, u32) {
+    let number = |key: &str| values(text, key).next()?.parse().ok().filter(|number| *number > 0);
+    match (number("serveraliveinterval"), number("serveralivecountmax")) {
+        (Some(interval), count) => (interval, count.unwrap_or(KEEP_ALIVE.1)),
+        (None, _) => KEEP_ALIVE,
     }
 }
 
@@ -255,8 +277,8 @@ pub(super) mod tests {
             identity: None,
             jump: None,
             known_hosts: KnownHosts::Default,
-            reconnect: std::time::Duration::ZERO,
             config: None,
+            reconnect: Duration::from_secs(1),
         }
     }
 
@@ -313,7 +335,14 @@ pub(super) mod tests {
         assert_eq!(plan.identities[0], Path::new("/home/me/.ssh/id_ed25519"));
         assert_eq!(plan.known_hosts[0], Path::new("/home/me/.ssh/known_hosts"));
         assert_eq!(plan.agent.as_deref(), Some(Path::new("/run/agent")));
-        assert_eq!(plan.timeout, CONNECT_TIMEOUT);
+        assert_eq!(
+            (plan.timeout, plan.keep_alive, plan.silence),
+            (CONNECT_TIMEOUT, 30, Duration::from_secs(95))
+        );
+        let plan = planned(&target("panda"), "serveraliveinterval 0\nserveralivecountmax 1\n");
+        assert_eq!(plan.keep_alive, 30, "OpenSSH's default is no wish");
+        let plan = planned(&target("panda"), "serveraliveinterval 1\nserveralivecountmax 3\n");
+        assert_eq!((plan.keep_alive, plan.silence), (1, Duration::from_secs(4)));
         assert_eq!(planned(&target("panda"), "port 2201\n").known_as(), "[panda]:2201");
     }
 }

@@ -12,9 +12,6 @@ use super::wire::{Trouble, Wire};
 use super::{auth, host_key, known_hosts};
 use crate::transports::TransportError;
 
-/// Seconds between two signs of life on a connection where nothing else happens.
-pub(super) const KEEP_ALIVE: u32 = 30;
-
 /// A session that is logged in, and what carries it.
 pub(super) struct LoggedIn {
     pub session: ssh2::Session,
@@ -38,7 +35,7 @@ pub(super) fn log_in(plan: &Plan) -> Result<LoggedIn, TransportError> {
     let shown = host_key::shown_key(&session).ok_or_else(|| plan.fail("it shows no host key", None))?;
     host_key::check(plan, &known, &shown)?;
     auth::authenticate(plan, &session, &mut wire, deadline)?;
-    session.set_keepalive(true, KEEP_ALIVE);
+    session.set_keepalive(true, plan.keep_alive);
     Ok(LoggedIn { session, wire, carrier })
 }
 

@@ -14,15 +14,12 @@ use rustix::event::{PollFd, PollFlags};
 use tokio::sync::oneshot;
 
 use super::config::Plan;
-use super::login::{KEEP_ALIVE, LoggedIn};
+use super::login::LoggedIn;
 use super::pool::{Over, Slot};
 use super::shell::{Failure, Shell};
 use super::tunnel::Tunnel;
 use super::wire::{self, ready};
 use crate::transports::TransportError;
-
-/// After this long without a word, three signs of life have gone unanswered.
-const SILENCE_LIMIT: Duration = Duration::from_secs(3 * KEEP_ALIVE as u64 + 5);
 
 /// What the rest of the program can ask of a connection.
 pub(super) enum Command {
@@ -127,8 +124,8 @@ impl Owner {
             if let Some(reason) = self.link.wire.ended() {
                 return Err(reason.to_owned());
             }
-            if self.link.wire.silence() > SILENCE_LIMIT {
-                return Err(format!("no answer for {} s", SILENCE_LIMIT.as_secs()));
+            if self.link.wire.silence() > self.plan.silence {
+                return Err(format!("no answer for {} s", self.plan.silence.as_secs()));
             }
             let needed = self.tasks.iter().any(|task| !matches!(task.role, Role::Closing));
             if self.abandoned && self.opening.is_empty() && !needed {

@@ -53,6 +53,8 @@ impl Drop for Opening {
     }
 }
 
+type ToChunk = fn(Vec<u8>) -> Chunk;
+
 /// A shell that runs or is about to.
 pub(super) struct Shell {
     /// To tell it from others when there is input for it.
@@ -134,7 +136,7 @@ impl Shell {
         }
         let mut progress = self.write(channel, congested)?;
         let mut stderr = channel.stderr();
-        let streams: [(&mut dyn Read, &mut Begin, fn(Vec<u8>) -> Chunk); 2] = [
+        let streams: [(&mut dyn Read, &mut Begin, ToChunk); 2] = [
             (channel as &mut dyn Read, &mut self.stdout, Chunk::Stdout),
             (&mut stderr, &mut self.stderr, Chunk::Stderr),
         ];

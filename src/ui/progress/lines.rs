@@ -54,7 +54,8 @@ pub(super) fn line(event: &Event, monitor: &Monitor) -> Option<(Weight, String)>
             let [host, what, reason] = [host, what, reason].map(|text| printable(text));
             (Weight::Problem, format!("{YELLOW}clean-up failed{PLAIN} on {host}: {what}: {reason}"))
         }
-        Event::FactsFound { .. }
+        Event::KnownWellEnough { .. }
+        | Event::FactsFound { .. }
         | Event::TrialStarted { .. }
         | Event::TrialSetUp { .. }
         | Event::StageStarted { .. }

@@ -1,0 +1,273 @@
+//! The way to a machine is lost: a trial that runs goes on and is collected, one that has not begun begins
+//! once, one whose machine stays away is recorded as such.
+
+use std::time::Duration;
+
+use super::host::{Host, elapsed, finish, stdout, warnings};
+use super::proxy::Proxy;
+use crate::lab::{self, Experiment, eventually};
+
+/// Leaves a line each time it is executed.
+const COUNTED: &str = "{ run: \"echo ran >>/var/tmp/ran; echo before; sleep 3; echo after\" }";
+
+#[track_caller]
+fn assert_collected(host: &Host, run: &lab::Run, environment: &str, at_least_s: f64) {
+    run.assert_ok();
+    assert_eq!(stdout(run, host, environment), "before\nafter\n");
+    let took = elapsed(&run.records[0]);
+    assert!((at_least_s..at_least_s + 2.5).contains(&took), "{took} s");
+    assert!(warnings(&run.records[0]).contains("the connection was lost"), "{}", run.records[0]);
+    assert_eq!(host.lines("ran"), 1, "it was executed once");
+    host.assert_clean();
+}
+
+#[test]
+fn sessions_that_are_killed_lose_nothing() {
+    let host = Host::new();
+    let experiment = host.experiment(COUNTED);
+    let child = experiment.start();
+    eventually("it runs", || host.lines("ran") == 1);
+    host.kill_sessions();
+    let run = finish(&experiment, child);
+    assert_collected(&host, &run, "native", 3.0);
+}
+
+#[test]
+fn a_server_that_is_restarted_loses_nothing() {
+    let host = Host::new();
+    let experiment = host.experiment(COUNTED);
+    let child = experiment.start();
+    eventually("it runs", || host.lines("ran") == 1);
+    host.sh("pkill -KILL sshd");
+    let run = finish(&experiment, child);
+    assert_collected(&host, &run, "native", 3.0);
+}
+
+#[test]
+fn a_network_that_is_cut_and_comes_back_loses_nothing() {
+    let host = Host::with(&["--cap-add", "NET_ADMIN"], "");
+    let experiment = host.experiment(&COUNTED.replace("sleep 3", "sleep 11"));
+    let child = experiment.start();
+    eventually("it runs", || host.lines("ran") == 1);
+    host.sh("ip link set eth0 down");
+    // Longer than signs of life may stay unanswered.
+    std::thread::sleep(Duration::from_secs(8));
+    host.sh("ip link set eth0 up");
+    let run = finish(&experiment, child);
+    assert_collected(&host, &run, "native", 11.0);
+}
+
+#[test]
+fn a_short_cut_is_not_even_noticed() {
+    let host = Host::with(&["--cap-add", "NET_ADMIN"], "");
+    let experiment = host.experiment(COUNTED);
+    let child = experiment.start();
+    eventually("it runs", || host.lines("ran") == 1);
+    host.sh("ip link set eth0 down; sleep 1.5; ip link set eth0 up");
+    let run = finish(&experiment, child);
+    run.assert_ok();
+    assert_eq!((host.lines("ran"), stdout(&run, &host, "native").as_str()), (1, "before\nafter\n"));
+    assert!(!warnings(&run.records[0]).contains("lost"), "{}", run.records[0]);
+    host.assert_clean();
+}
+
+#[test]
+fn what_ends_while_its_machine_is_away_is_collected_and_what_takes_too_long_is_ended() {
+    for (sleep, is_in_time) in [("3", true), ("300", false)] {
+        let host = Host::with(&["--cap-add", "NET_ADMIN"], "");
+        let workload =
+            COUNTED.replace("sleep 3", &format!("sleep {sleep}")).replace("{ run", "{ timeout: 5s, run");
+        let experiment = host.experiment(&workload);
+        let child = experiment.start();
+        eventually("it runs", || host.lines("ran") == 1);
+        host.sh("ip link set eth0 down");
+        // Away from before its end until after its time limit, and long enough to be noticed.
+        std::thread::sleep(Duration::from_secs(9));
+        host.sh("ip link set eth0 up");
+        let run = finish(&experiment, child);
+        if is_in_time {
+            assert_collected(&host, &run, "native", 3.0);
+        } else {
+            run.assert_failed("run", &["ended after its timeout of 5s"]);
+            assert_eq!(host.lines("ran"), 1);
+            host.assert_clean();
+        }
+    }
+}
+
+#[test]
+fn a_machine_that_restarts_does_not_run_a_trial_twice() {
+    let host = Host::new();
+    let workload = "{ run: \"echo ran >>/var/tmp/ran; [ $(wc -l </var/tmp/ran) -gt 1 ] || sleep 300\" }";
+    let experiment = host.experiment(workload);
+    let child = experiment.start();
+    eventually("it runs", || host.lines("ran") == 1);
+    lab::docker(&["restart", "-t", "0", &host.name]);
+    let run = finish(&experiment, child);
+    let first = &run.records[0];
+    assert_eq!(first["status"], "failed", "{first}");
+    let reason = first["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("its process is gone") && reason.contains("was the machine restarted?"),
+        "{reason}"
+    );
+    assert_eq!(host.lines("ran"), run.records.len(), "once for each attempt that is recorded");
+    host.assert_clean();
+}
+
+#[test]
+fn connections_that_are_cut_at_any_moment_run_nothing_twice() {
+    let host = Host::new();
+    let seed = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
+    println!("the seed is {seed}");
+    let mut state = seed;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    // To log in takes about 3 kB, the first words of two shells 8 kB more, a job 1 kB.
+    let budgets = (0..20).map(|_| 500 + random(16_000) as usize).collect();
+    let proxy = Proxy::new(host.port, budgets);
+    host.trust(proxy.port);
+    let workload = "{ run: \"echo ran >>/var/tmp/ran-{{ trial.repetition }}; sleep 0.05\" }";
+    let experiment = host.experiment_through(proxy.port, workload);
+    // The first connection must come about for the run to begin.
+    let file = experiment.path().join("x.yaml");
+    let text = std::fs::read_to_string(&file).unwrap().replace("repetitions: 1\n", "repetitions: 60\n");
+    std::fs::write(file, text).unwrap();
+    let mut run = finish(&experiment, experiment.start());
+    while run.directory.is_none() {
+        run = finish(&experiment, experiment.start());
+    }
+    assert_eq!(proxy.cuts_left(), 0, "every connection that was to be cut was");
+    for repetition in 1..=60 {
+        let of_trial: Vec<_> =
+            run.records.iter().filter(|record| record["repetition"] == repetition).collect();
+        assert!(!of_trial.is_empty(), "repetition {repetition} has no record");
+        let ran = host.lines(&format!("ran-{repetition}"));
+        assert!(ran <= of_trial.len(), "repetition {repetition} ran {ran} times: {of_trial:?}");
+        if let Some(last) = of_trial.last().filter(|last| last["status"] != "ok") {
+            let reason = last["reason"].as_str().unwrap();
+            assert!(reason.contains("connection"), "{reason}");
+        } else {
+            assert!(ran >= 1, "repetition {repetition} is ok and never ran");
+        }
+    }
+    host.assert_clean();
+}
+
+#[test]
+fn a_command_that_arrives_late_by_a_lost_connection_does_not_begin() {
+    let host = Host::new();
+    let proxy = Proxy::new(host.port, Vec::new());
+    host.trust(proxy.port);
+    let workload =
+        "{ prepare: [touch /var/tmp/prepared, { sleep: 2s }], run: \"echo ran >>/var/tmp/ran; sleep 3\" }";
+    let experiment = host.experiment_through(proxy.port, workload);
+    let child = experiment.start();
+    eventually("it is prepared", || host.sh("ls /var/tmp").contains("prepared"));
+    std::thread::sleep(Duration::from_millis(500));
+    proxy.hold();
+    // Now the command is on its way, and stays there.
+    std::thread::sleep(Duration::from_millis(2500));
+    assert_eq!(host.lines("ran"), 0);
+    proxy.cut_here();
+    eventually("it runs by another connection", || host.lines("ran") > 0);
+    proxy.release();
+    let run = finish(&experiment, child);
+    run.assert_ok();
+    assert_eq!(host.lines("ran"), 1, "it was executed once");
+    host.assert_clean();
+}
+
+#[test]
+fn a_host_that_is_gone_for_good_fails_its_own_trials_alone() {
+    let host = Host::new();
+    let experiment = Experiment::new(&format!(
+        "hosts: {{ {} }}\nenvironments: {{ native: {{}} }}\nworkloads: {{ w: {{ run: sleep 1 }} }}\n\
+         matrix: [{{ host: [{}, lattepanda-c], environment: native }}]\nrepetitions: 4\n",
+        host.entry(host.port, ", reconnect: 2s"),
+        host.name
+    ));
+    let child = experiment.start();
+    eventually("it runs", || !lab::processes(&host.name, "sleep 1").is_empty());
+    lab::docker(&["rm", "-f", "-v", &host.name]);
+    let run = finish(&experiment, child);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    let of_host =
+        |name: &str| -> Vec<_> { run.records.iter().filter(|record| record["host"] == name).collect() };
+    let other = of_host("lattepanda-c");
+    assert!(other.len() == 4 && other.iter().all(|record| record["status"] == "ok"), "{other:?}");
+    let lost = of_host(&host.name);
+    assert!(lost.len() >= 4 && lost.iter().all(|record| record["status"] == "failed"), "{lost:?}");
+    for record in lost {
+        let reason = record["reason"].as_str().unwrap();
+        assert!(reason.contains(&host.name) && reason.contains("connection"), "{reason}");
+    }
+    assert!(run.report().contains("lattepanda-c"));
+}
+
+const WITH_ENGINE: [&str; 2] = ["--volume", "/var/run/docker.sock:/var/run/docker.sock"];
+
+#[test]
+fn in_a_container_over_ssh_nothing_is_lost_either() {
+    let host = Host::with(&WITH_ENGINE, "");
+    let experiment = Experiment::new(&format!(
+        "hosts: {{ {} }}\nenvironments: {{ box: {{ container: {{ build: {}/experiments/images/bench, volumes: ['{}:/count'] }} }} }}\n\
+         workloads: {{ w: {} }}\nmatrix: [{{ host: {}, environment: box }}]\nrepetitions: 1\n",
+        host.entry(host.port, ", reconnect: 30s"),
+        lab::ROOT,
+        host.name,
+        COUNTED.replace("/var/tmp/ran", "/count/ran"),
+        host.name
+    ));
+    let child = experiment.start();
+    let ran = || {
+        lab::docker(&[
+            "run",
+            "--rm",
+            "-v",
+            &format!("{}:/count", host.name),
+            "debian:bookworm-slim",
+            "sh",
+            "-c",
+            "cat /count/ran 2>/dev/null; true",
+        ])
+    };
+    eventually("it runs", || ran() == "ran");
+    host.kill_sessions();
+    let run = finish(&experiment, child);
+    let ran = ran();
+    let volume = std::process::Command::new("docker").args(["volume", "rm", "-f", &host.name]).output();
+    run.assert_ok();
+    assert_eq!((stdout(&run, &host, "box").as_str(), ran.as_str()), ("before\nafter\n", "ran"));
+    assert!(elapsed(&run.records[0]) >= 3.0);
+    assert!(warnings(&run.records[0]).contains("the connection was lost"), "{}", run.records[0]);
+    let names = lab::docker(&["ps", "-a", "--format", "{{.Names}}"]);
+    assert!(!names.contains(&run.id()), "containers left: {names}");
+    assert!(volume.unwrap().status.success());
+    host.assert_clean();
+}
+
+#[test]
+fn a_service_goes_on_when_the_connection_to_its_host_is_lost() {
+    let host = Host::new();
+    let experiment = Experiment::new(&format!(
+        "hosts: {{ {} }}\nenvironments: {{ native: {{}} }}\nworkloads:\n  w:\n    services: {{ s: {{ host: {}, run: \"echo up; \
+         echo ran >>/var/tmp/ran; sleep 2; echo still there; exec sleep 623.1\", ready: {{ log: up }} }} }}\n    \
+         run: sleep 4\nmatrix: [{{ host: lattepanda-b, environment: native }}]\nrepetitions: 1\n",
+        host.entry(host.port, ", reconnect: 30s"),
+        host.name
+    ));
+    let child = experiment.start();
+    eventually("the service runs", || host.lines("ran") == 1);
+    std::thread::sleep(Duration::from_secs(1));
+    host.kill_sessions();
+    let run = finish(&experiment, child);
+    run.assert_ok();
+    let kept = run.directory.as_ref().unwrap().join("output/w/lattepanda-b/native/1/services/s/stdout");
+    assert_eq!(std::fs::read_to_string(kept).unwrap(), "up\nstill there\n");
+    assert!(warnings(&run.records[0]).contains("service `s`: the connection was lost"), "{}", run.records[0]);
+    assert_eq!(host.lines("ran"), 1, "it was started once");
+    host.assert_clean();
+}

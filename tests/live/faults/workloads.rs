@@ -1,0 +1,179 @@
+//! Workloads that do not behave, natively here and over SSH, and in a container there.
+
+use std::fs;
+use std::process::Command;
+
+use super::host::{Host, elapsed, finish, warnings};
+use crate::lab::{self, Experiment, Run};
+
+const WITH_ENGINE: [&str; 2] = ["--volume", "/var/run/docker.sock:/var/run/docker.sock"];
+
+/// Runs `workloads` three ways; `more` stands at the end of the file.
+fn three_ways(host: &Host, workloads: &str, more: &str) -> Run {
+    let experiment = Experiment::new(&format!(
+        "hosts: {{ here: {{ local: {{}} }}, {} }}\nenvironments: {{ native: {{}}, box: {{ container: {{ build: \
+         {}/experiments/images/bench }} }} }}\nworkloads:\n{workloads}\nmatrix:\n  - {{ host: here, environment: native }}\n  \
+         - {{ host: {}, environment: [native, box] }}\n{more}",
+        host.entry(host.port, ", reconnect: 30s"),
+        lab::ROOT,
+        host.name
+    ));
+    finish(&experiment, experiment.start())
+}
+
+fn of<'a>(run: &'a Run, workload: &str) -> Vec<&'a serde_json::Value> {
+    let found: Vec<_> = run.records.iter().filter(|record| record["workload"] == workload).collect();
+    assert!(found.len() >= 3, "{workload}: {}", run.stderr);
+    found
+}
+
+fn kept(run: &Run, record: &serde_json::Value, name: &str) -> Vec<u8> {
+    let outputs = record["outputs"].as_array().unwrap();
+    let mut paths = outputs.iter().map(|output| output["path"].as_str().unwrap());
+    let path = paths.find(|path| path.ends_with(name)).unwrap();
+    fs::read(run.directory.as_ref().unwrap().join(path)).unwrap()
+}
+
+#[test]
+fn what_ends_well_however_odd() {
+    let host = Host::with(&WITH_ENGINE, "");
+    let workloads = "
+  closes-its-output: { run: 'echo early; exec >&- 2>&-; sleep 0.5; :' }
+  reads-its-input: { run: 'cat; read x; echo no input' }
+  leaves-its-output-open: { run: 'sleep 641.1 & echo started' }
+  sends-daemons-away: { run: 'setsid sh -c \"setsid sleep 641.1 & sleep 641.1 & exec sleep 641.1\" & echo started' }
+  is-silent: { run: 'sleep 9; echo at last' }
+  is-quick: { run: [\"true\"] }
+  prints-no-newline: { run: 'printf x; printf y >&2' }
+  prints-any-bytes: { run: \"printf 'a\\\\0b\\\\001\\\\377\\\\n\\\\n'\" }
+  speaks-like-us: { run: 'echo sizes 5 5; echo failed; echo unclaimed; echo gone' }";
+    let run = three_ways(&host, workloads, "repetitions: 1\n");
+    run.assert_ok();
+    for (workload, stdout) in [
+        ("closes-its-output", "early\n"),
+        ("reads-its-input", "no input\n"),
+        ("leaves-its-output-open", "started\n"),
+        ("sends-daemons-away", "started\n"),
+        ("is-silent", "at last\n"),
+        ("is-quick", ""),
+        ("prints-no-newline", "x"),
+        ("speaks-like-us", "sizes 5 5\nfailed\nunclaimed\ngone\n"),
+    ] {
+        for record in of(&run, workload) {
+            assert_eq!(kept(&run, record, "/stdout"), stdout.as_bytes(), "{record}");
+            assert!(!warnings(record).contains("lost"), "{record}");
+        }
+    }
+    for record in of(&run, "closes-its-output") {
+        assert!(elapsed(record) >= 0.5, "{record}");
+    }
+    for record in of(&run, "leaves-its-output-open").into_iter().chain(of(&run, "sends-daemons-away")) {
+        assert!(elapsed(record) < 5.0, "{record}");
+    }
+    for record in of(&run, "prints-any-bytes") {
+        assert_eq!(kept(&run, record, "/stdout"), b"a\0b\x01\xff\n\n", "{record}");
+    }
+    assert_nothing_runs(&host, "sleep 641.1");
+}
+
+#[track_caller]
+fn assert_nothing_runs(host: &Host, marker: &str) {
+    host.assert_clean();
+    let everywhere = Command::new("pgrep").args(["-f", "-a", &format!("^{marker}")]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&everywhere.stdout), "", "left on this machine or its engine");
+}
+
+#[test]
+fn what_fails_is_told_as_it_failed() {
+    let host = Host::with(&WITH_ENGINE, "");
+    let workloads = "
+  segfaults: { run: 'kill -s SEGV $$' }
+  is-killed: { run: [sh, -c, 'kill -s KILL $$'] }
+  is-interrupted: { run: 'kill -s INT $$; sleep 642.1' }
+  hangs-up-its-group: { run: 'kill -s HUP 0; sleep 642.1' }
+  is-missing: { run: [/no/such/program, x] }
+  executes-what-is-missing: { run: exec /no/such/program }
+  may-not-be-executed: { run: [/etc/passwd] }
+  is-a-directory: { run: [/etc] }
+  ignores-term: { timeout: 1s, run: \"trap '' TERM INT HUP; setsid sh -c \\\"trap '' TERM; sleep 642.1\\\" & sleep 642.1; sleep 642.1\" }
+  stops-itself: { timeout: 1s, run: 'kill -s STOP $$; sleep 642.1' }
+  leaves-and-fails: { run: 'sleep 642.1 & exit 9' }";
+    let run = three_ways(&host, workloads, "repetitions: 1\n");
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    for (workload, words) in [
+        ("segfaults", "139"),
+        ("is-killed", "137"),
+        ("is-interrupted", "130"),
+        ("hangs-up-its-group", "129"),
+        ("is-missing", "/no/such/program"),
+        ("executes-what-is-missing", "/no/such/program"),
+        ("may-not-be-executed", "ermission denied"),
+        ("is-a-directory", ""),
+        ("ignores-term", "ended after its timeout of 1s"),
+        ("stops-itself", "ended after its timeout of 1s"),
+        ("leaves-and-fails", "exit code 9"),
+    ] {
+        for record in of(&run, workload) {
+            let reason = record["reason"].as_str().unwrap_or_default();
+            assert_eq!((&record["status"], &record["stage"]), (&"failed".into(), &"run".into()), "{record}");
+            assert!(reason.contains(words), "`{words}` is not in: {reason}\n{record}");
+        }
+    }
+    assert_nothing_runs(&host, "sleep 642.1");
+}
+
+#[test]
+fn one_that_ends_what_watches_over_it_harms_no_other_trial() {
+    let host = Host::new();
+    for (kill, status) in [("kill -s KILL $PPID", None), ("pkill -KILL -u bench", Some("failed"))] {
+        let workload = format!(
+            "{{ run: \"[ {{{{ trial.repetition }}}} = 2 ] || {{ echo ran >>/var/tmp/ran; {kill}; sleep 643.1; }}\" }}"
+        );
+        let experiment = host.experiment(&workload);
+        let file = experiment.path().join("x.yaml");
+        let text =
+            fs::read_to_string(&file).unwrap().replace("repetitions: 1", "timeout: 5s\nrepetitions: 2");
+        fs::write(&file, text).unwrap();
+        let run = finish(&experiment, experiment.start());
+        let (first, last) = (&run.records[0], run.records.last().unwrap());
+        assert!(status.is_none_or(|status| first["status"] == status), "{first}");
+        assert_eq!((&last["status"], &last["repetition"]), (&"ok".into(), &2.into()), "{last}");
+        host.assert_clean();
+    }
+    assert_eq!(host.lines("ran"), 2, "once for each run");
+}
+
+#[test]
+fn a_gibibyte_of_output_is_kept_up_to_a_mark_in_flat_memory() {
+    let host = Host::with(&["--shm-size", "1200m"], "");
+    let experiment = Experiment::new(&format!(
+        "hosts: {{ here: {{ local: {{}} }}, {} }}\nenvironments: {{ native: {{}} }}\nworkloads: {{ w: {{ run: 'head -c 1G /dev/zero' }} }}\n\
+         matrix: [{{ host: [here, {}], environment: native }}]\nrepetitions: 1\n",
+        host.entry(host.port, ""),
+        host.name
+    ));
+    let child = experiment.start();
+    let status = format!("/proc/{}/status", child.id());
+    let watching = std::thread::spawn(move || {
+        let mut peak_kb = 0;
+        while let Ok(text) = fs::read_to_string(&status) {
+            let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let Some(peak) = peak else { break };
+            peak_kb = peak.trim().trim_end_matches(" kB").parse::<u64>().unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        peak_kb
+    });
+    let run = finish(&experiment, child);
+    let peak_kb = watching.join().unwrap();
+    run.assert_ok();
+    for record in &run.records {
+        let outputs = record["outputs"].as_array().unwrap();
+        let output =
+            outputs.iter().find(|output| output["path"].as_str().unwrap().ends_with("stdout")).unwrap();
+        assert_eq!((&output["size"], &output["truncated"]), (&(1u64 << 30).into(), &true.into()), "{record}");
+        assert!(warnings(record).contains("1073741824 bytes, of which 16777216 are kept"), "{record}");
+    }
+    assert!((1..400_000).contains(&peak_kb), "{peak_kb} kB");
+    host.assert_clean();
+}
