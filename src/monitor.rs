@@ -207,6 +207,7 @@ impl Monitor {
                 }
             }
             Event::FactsFound { .. }
+            | Event::HostAwaited { .. }
             | Event::TrialSetUp { .. }
             | Event::CommandStarted(_)
             | Event::CommandEnded(_)

@@ -176,9 +176,11 @@ async fn with_services(
             }
         }
     };
+    let mut dead = None;
     for service in started {
         let place = service.place;
-        let ended = service.stop().await;
+        let (ended, death) = service.stop().await;
+        dead = dead.or(death);
         if let Some(ended) = &ended {
             gathered.keep_noise_of(run, place, ended, state);
         }
@@ -186,6 +188,11 @@ async fn with_services(
     }
     // Only now: a metric may stand in what a service has printed.
     let measured = measured?;
+    // Its end may not have been seen yet when the workload ended; it has served less than all of it.
+    if let Some(death) = dead {
+        gathered.verdicts.services = Verdict::Failed;
+        return Err(death);
+    }
     let read = read(run, cell, &measured, &context, gathered);
     // A command that failed is the reason why its files are not there.
     match (read, gathered.not_fetched.take()) {

@@ -168,6 +168,7 @@ pub async fn query_once(transport: &dyn Transport, script: &str) -> Result<Vec<u
 async fn ask(transport: &dyn Transport, script: &str) -> Result<Answer, TransportError> {
     let mut shell = shells::take(transport).await?;
     let answer = shell.ask(script).await?;
+    transport.shells().set_lost(false);
     transport.shells().give_back(shell);
     Ok(answer)
 }

@@ -13,7 +13,7 @@ use crate::transports::hurry;
 use crate::ui;
 
 /// `timeout`, a closing terminal and its shell send a signal twice at once; a person takes longer.
-const AT_ONCE: Duration = Duration::from_secs(1);
+const AT_ONCE: Duration = Duration::from_millis(200);
 
 /// What the run may leave behind, once it has a directory.
 pub(super) type Left = Arc<OnceLock<(RunDirectory, Ledger)>>;
