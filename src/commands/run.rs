@@ -55,8 +55,8 @@ async fn execute(
     earlier: Option<Earlier>,
 ) -> Result<u8, Error> {
     let stop = CancellationToken::new();
-    let left = signals::Left::default();
-    signals::cancel_on_interrupt(stop.clone(), left.clone());
+    let at_interrupt = signals::Left::default();
+    signals::cancel_on_interrupt(stop.clone(), at_interrupt.clone());
     let (events, mut receiver) = unbounded_channel();
     ui::note(&format!("run {id} of {}", arguments.file.display()));
     let verbosity = messages::verbosity(&arguments.messages);
@@ -74,7 +74,7 @@ async fn execute(
         () = recorder::watch(&mut progress, &mut receiver, &mut early) => return Ok(EXIT_INTERRUPTED),
         () = stop.cancelled() => return Ok(EXIT_INTERRUPTED),
     };
-    let connector = machines::connector(&experiment, arguments.locking, &claim);
+    let connector = machines::connector(&experiment, locking, &events);
     let manifest = manifest::new(arguments, &experiment, &id);
     let writer = match earlier {
         Some(earlier) => earlier.writer(manifest, &experiment)?,
@@ -88,8 +88,8 @@ async fn execute(
     let ledger = Ledger::open(&writer.directory().ledger(), &experiment.spec.variables)?;
     let directory = writer.directory().clone();
     // The second interrupt tells of it.
-    let _ = left.set((directory.clone(), ledger.clone()));
-    machines::end_earlier(&machines, &ledger).await;
+    let _ = at_interrupt.set((directory.clone(), ledger.clone()));
+    machines::end_earlier(&machines, &ledger, &events).await;
     let recorder = Recorder::new(writer, progress, &experiment.plan);
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
     let mut run = Run::new(id, experiment, machines, stop.clone(), events).with_ledger(ledger.clone())?;
@@ -97,11 +97,17 @@ async fn execute(
     run.tells_commands = messages::wants_commands(&arguments.messages);
     let recorded = recorder.record(run, early, receiver).await;
     let closed = ledger.close();
-    ui::show_left(&ledger.left(), directory.path());
+    let left = ledger.left();
+    ui::show_left(&left, directory.path());
     let Recorded { directory, failed, is_stopped } =
         recorded.map_err(|error| with_way_on(arguments, error))?;
     closed?;
-    end(arguments, &directory, stop.is_cancelled() && !is_stopped, failed > 0 || is_stopped)
+    end(
+        arguments,
+        &directory,
+        stop.is_cancelled() && !is_stopped,
+        failed > 0 || is_stopped || !left.is_empty(),
+    )
 }
 
 /// Writes the report, and says by an exit code what became of the run.

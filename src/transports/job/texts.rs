@@ -7,9 +7,12 @@ use std::time::Duration;
 use super::{Command, Job, OUTPUT_LIMIT, quote};
 
 /// Where folders for outputs may be made; the first that can be written is taken.
-const FILES: &str = r#"for b in /dev/shm "${XDG_RUNTIME_DIR:-/dev/shm}" /tmp /var/tmp"#;
+pub const FILES: &str = r#"for b in /dev/shm "${XDG_RUNTIME_DIR:-/dev/shm}" /tmp /var/tmp"#;
 /// What stands in the names of these folders between the first place and a random number.
 pub const FOLDER: &str = "-jobs-";
+/// The file in such a folder that is there while nobody but its guard is: its runner, or the way to it, is gone.
+/// It says until when jobs may go on.
+pub const ALONE: &str = "alone";
 /// Ends every script that a guard is told.
 pub const OVER: &str = ": over\n";
 /// Lets a guard take scripts. In bash it prints a word once in a while, without a process: so its machine
@@ -220,7 +223,7 @@ pub fn guard(old: Option<&str>, name: &str, lease: Duration) -> String {
     let over = OVER.trim_end();
     format!(
         r#"base={old}
-mine() {{ echo "$$" >"$1/guard"; }}
+mine() {{ echo "$$" >"$1/guard" && rm -f "$1/{ALONE}"; }}
 [ -n "$base" ] && [ -d "$base" ] && mine "$base" || base=
 [ -n "$base" ] || {FILES}; do
 b=$b/{name}
@@ -240,6 +243,8 @@ done
 }}
 watch() {{
 read -r up _ </proc/uptime; over=$((${{up%.*}} + {lease}))
+until=$(date -u -d "@$(($(date +%s) + {lease}))" '+%H:%M:%S UTC' 2>/dev/null)
+read -r g 2>/dev/null <"$base/guard" && [ "$g" = "$$" ] && echo "$until" >"$base/{ALONE}"
 while sleep 1; do
 read -r g 2>/dev/null <"$base/guard" && [ "$g" = "$$" ] || exit 0
 read -r up _ </proc/uptime; up=${{up%.*}}
