@@ -55,7 +55,9 @@ impl Taking<'_> {
         let hosts = cell.hosts();
         let services = cell.services.iter().map(|service| service.environment.clone());
         let environments: BTreeSet<String> = services.chain([cell.environment.clone()]).collect();
-        let of_hosts = hosts.iter().map(|name| format!("host {name} {}", self.hosts[name]));
+        let of_hosts = hosts
+            .iter()
+            .map(|name| format!("host {name} {}", self.hosts.get(name).map_or("", String::as_str)));
         let mut parts: Vec<String> = of_hosts.collect();
         parts.extend(self.files_of(cell, &environments));
         parts.extend(self.variables_of(cell, environments, hosts));
