@@ -252,11 +252,6 @@ impl Monitor {
         (self.finished, self.failed)
     }
 
-    /// Whether the run ends before its last trial.
-    pub fn is_stopping(&self) -> bool {
-        self.is_stopping
-    }
-
     /// The trial that `host` is busy with.
     pub fn trial(&self, host: &str) -> Option<&Trial> {
         self.hosts.get(host)?.trial.as_ref()
