@@ -80,6 +80,18 @@ pub enum Event {
         /// The host it runs on.
         host: String,
     },
+    /// A trial comes to its next stage. That of the measured command is said, and heard, before the command
+    /// starts, and the next one after it has ended.
+    StageStarted {
+        /// The host it runs on.
+        host: String,
+        /// What begins.
+        stage: Stage,
+    },
+    /// A command of the experiment is about to run; said only where commands are wanted.
+    CommandStarted(Box<CommandStart>),
+    /// A command of the experiment has ended; said only where commands are wanted.
+    CommandEnded(Box<CommandEnd>),
     /// A trial ended, whatever its outcome.
     TrialFinished(Box<Outcome>),
     /// A cell of adaptive repetitions is known well enough: the rest of its trials is not needed.
@@ -103,6 +115,34 @@ pub enum Event {
         /// Why it failed.
         reason: String,
     },
+}
+
+/// A command of the experiment: a step, a service or what is measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandStart {
+    /// The host it runs on.
+    pub host: String,
+    /// What it belongs to.
+    pub stage: Stage,
+    /// The command with its values, as a person would type it.
+    pub command: String,
+}
+
+/// How a command of the experiment ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandEnd {
+    /// The command.
+    pub start: CommandStart,
+    /// Its exit code; `None` when it is not known.
+    pub exit_code: Option<i32>,
+    /// Why it did not end by itself, or was lost; `None` when it ended by itself.
+    pub reason: Option<String>,
+    /// Wall time in seconds, taken on its machine; by this machine's clock when it was lost.
+    pub elapsed_s: f64,
+    /// Standard output.
+    pub stdout: Captured,
+    /// Standard error.
+    pub stderr: Captured,
 }
 
 /// How a trial ended.

@@ -23,6 +23,7 @@ pub mod event;
 pub mod execution;
 pub mod hosts;
 pub mod metrics;
+pub mod monitor;
 pub mod plan;
 pub mod record;
 pub mod report;

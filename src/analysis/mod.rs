@@ -11,6 +11,7 @@ mod noise;
 mod precision;
 #[cfg(test)]
 mod reference;
+mod standing;
 mod summary;
 
 pub use compare::Ratio;
@@ -21,4 +22,5 @@ pub use forecast::{Forecast, Load, forecast};
 pub use interval::Interval;
 pub use noise::{SuspiciousHost, suspicious_hosts};
 pub use precision::{is_precise, width};
+pub use standing::{Standing, standing};
 pub use summary::{ELAPSED, MetricKey, Summary, summarise};

@@ -1,12 +1,14 @@
 //! The command line: types for clap, and nothing else. Read [`Command`], then [`Changes`].
 
 mod changes;
+mod messages;
 
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub use changes::{AxisOption, Changes, SetOption};
+pub use messages::Messages;
 
 /// Declarative experiments on real machines: YAML in, honest tables out.
 #[derive(Debug, Parser)]
@@ -23,6 +25,7 @@ Examples:
   runner check experiments/first.yaml              is it right?
   runner plan experiments/first.yaml               what would be run?
   runner run experiments/first.yaml                run it
+  runner status                                    how far is it? (from another terminal)
   runner report results/first/2026-11-30T11-45-12Z
   runner clean                                     what did killed runs leave on machines?
 
@@ -44,6 +47,8 @@ pub enum Command {
     Explain(ExplainArguments),
     /// Execute an experiment and write its results and report.
     Run(RunArguments),
+    /// Show how far a run is, from another terminal, or how it ended.
+    Status(StatusArguments),
     /// Remove from the machines what runs that were killed have left there.
     Clean(CleanArguments),
     /// Make the report of a run again, from its records alone.
@@ -61,6 +66,7 @@ Examples:
   runner run experiments/quickstart.yaml
   runner run experiments/docker-vs-native.yaml --hosts lab/hosts.yaml --repetitions 2
   runner run experiments/docker-vs-native.yaml --where \"workload == 'network'\" --dry-run
+  runner run experiments/docker-vs-native.yaml --quiet --log night.log
   runner run experiments/quickstart.yaml --resume                 go on with the newest run
   runner run experiments/quickstart.yaml --resume 2026-11-30T11-45-12Z --failed
   runner run experiments/quickstart.yaml --resume --repetitions 20 --accept-changes
@@ -68,7 +74,8 @@ Examples:
 The results lie in RESULTS/EXPERIMENT/START/: report.md to read, summary.csv and samples.csv
 to compute with, records.jsonl and output/ to check. Ctrl-C ends what runs, removes what was
 made on the machines and writes the report of what was measured; a second Ctrl-C leaves at once,
-and `runner clean` removes the rest. A host that another run uses is waited for.
+and `runner clean` removes the rest. A host that another run uses is waited for. `runner status`
+tells from another terminal how far it is.
 
 However a run has ended (Ctrl-C, kill -9, a full disk, a power cut), --resume goes on with what is
 missing. It keeps the options of the run; one that is given takes the place of the kept one. A changed
@@ -91,6 +98,9 @@ pub struct RunArguments {
     /// What to do about hosts that others use.
     #[command(flatten)]
     pub locking: Locking,
+    /// What is said meanwhile.
+    #[command(flatten)]
+    pub messages: Messages,
     /// What the command line changes of it.
     #[command(flatten)]
     pub changes: Changes,
@@ -252,6 +262,39 @@ pub struct InitArguments {
     /// The folder of the experiments; made where it does not exist.
     #[arg(value_name = "DIR", default_value = ".")]
     pub directory: PathBuf,
+}
+
+/// `runner status`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runner status
+  runner status results/docker-vs-native/2026-11-30T11-45-12Z
+  watch -n 10 runner status
+  runner status --format json | jq .left_s
+
+Without RUN: the run below RESULTS that goes on, or else the newest one. It tells whether the run goes
+on, has finished, was interrupted or was killed; its trials; what each host does and since when; the
+time left; the last failures with their reasons; where the report is. No machine is touched.")]
+pub struct StatusArguments {
+    /// The directory of a run.
+    pub run: Option<PathBuf>,
+    /// Where results are kept.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub results: PathBuf,
+    /// `text`, to read; or `json`, one object.
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
+    pub format: StatusFormat,
+}
+
+/// How the status of a run is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum StatusFormat {
+    /// A few lines to read.
+    #[default]
+    Text,
+    /// One JSON object.
+    Json,
 }
 
 /// `runner report`.

@@ -11,6 +11,7 @@ mod plan;
 mod report;
 mod run;
 mod schema;
+mod status;
 mod variables;
 
 use std::future::Future;
@@ -27,6 +28,7 @@ pub fn execute(command: Command) -> u8 {
         Command::Plan(arguments) => plan::plan(&arguments),
         Command::Explain(arguments) => explain::show(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Status(arguments) => status::status(&arguments),
         Command::Clean(arguments) => clean::clean(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Schema(_) => schema::schema(),

@@ -4,12 +4,14 @@
 
 mod machines;
 mod manifest;
+mod messages;
 mod recorder;
 mod resume;
 mod signals;
 
 use std::path::Path;
 
+use jiff::Timestamp;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +28,7 @@ use crate::ui::progress::Progress;
 use crate::{analysis, report, ui};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<u8, Error> {
+    messages::heed(&arguments.messages)?;
     let id = format!("{:08x}", experiment::random() as u32);
     let Some(which) = &arguments.resume.run else {
         let experiment = experiment::read(&arguments.file, &arguments.changes)?;
@@ -54,8 +57,10 @@ async fn execute(
     let stop = CancellationToken::new();
     let left = signals::Left::default();
     signals::cancel_on_interrupt(stop.clone(), left.clone());
-    let (events, receiver) = unbounded_channel();
-    let mut progress = Progress::start(&experiment.plan, &experiment.spec);
+    let (events, mut receiver) = unbounded_channel();
+    ui::note(&format!("run {id} of {}", arguments.file.display()));
+    let verbosity = messages::verbosity(&arguments.messages);
+    let mut progress = Progress::start(&experiment.plan, &experiment.spec, verbosity, Timestamp::now());
     let mut claim = Claim::new(&id, &format!("experiment `{}`", experiment::name(&arguments.file)));
     let (mut hosts, mut history) = (experiment.plan.hosts(), Default::default());
     if let Some(earlier) = &earlier {
@@ -63,9 +68,10 @@ async fn execute(
         (hosts, history) = (earlier.hosts(&experiment.plan), earlier.history.clone());
         claim.predecessors = earlier.ids();
     }
-    let locking = (arguments.locking, &claim);
+    let (locking, mut early) = ((arguments.locking, &claim), Vec::new());
     let machines = tokio::select! {
-        machines = machines::connect(&experiment, hosts, locking, &events, &mut progress) => machines?,
+        machines = machines::connect(&experiment, hosts, locking, &events) => machines?,
+        () = recorder::watch(&mut progress, &mut receiver, &mut early) => return Ok(EXIT_INTERRUPTED),
         () = stop.cancelled() => return Ok(EXIT_INTERRUPTED),
     };
     let connector = machines::connector(&experiment, arguments.locking, &claim);
@@ -78,6 +84,7 @@ async fn execute(
             RunWriter::create(&arguments.results, manifest, &yaml, experiment.secrets)?
         }
     };
+    ui::note(&format!("its results: {}", writer.directory().path().display()));
     let ledger = Ledger::open(&writer.directory().ledger(), &experiment.spec.variables)?;
     let directory = writer.directory().clone();
     // The second interrupt tells of it.
@@ -87,7 +94,8 @@ async fn execute(
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
     let mut run = Run::new(id, experiment, machines, stop.clone(), events).with_ledger(ledger.clone())?;
     (run.history, run.connector, run.is_precise) = (history, Some(connector), analysis::is_precise);
-    let recorded = recorder.record(run, receiver).await;
+    run.tells_commands = messages::wants_commands(&arguments.messages);
+    let recorded = recorder.record(run, early, receiver).await;
     let closed = ledger.close();
     ui::show_left(&ledger.left(), directory.path());
     let Recorded { directory, failed, is_stopped } =

@@ -15,6 +15,7 @@ mod readiness;
 mod scheduler;
 mod service;
 mod step;
+mod telling;
 mod trial;
 mod wait;
 
@@ -75,6 +76,8 @@ pub struct Run {
     pub stop: CancellationToken,
     /// Where events go.
     pub events: UnboundedSender<Event>,
+    /// Whether each command is told with its output: a copy that nobody reads would be made for nothing.
+    pub tells_commands: bool,
     /// By what the run was stopped, where nobody interrupted it.
     stopped: OnceLock<String>,
     shared: Shared,
@@ -103,6 +106,7 @@ impl Run {
             is_precise: |_, _| false,
             stop,
             events,
+            tells_commands: false,
             stopped: OnceLock::new(),
             shared: Shared::default(),
             told: Mutex::default(),

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::cell::{self, CellState};
 use super::step::{Notes, Surroundings};
+use super::telling::Telling;
 use super::{Cause, Failure, Run, place, readiness, step};
 use crate::environments::{Place, Settings, is_fresh_for_each_trial};
 use crate::event::Stage;
@@ -50,6 +51,8 @@ impl ServicePlace {
 /// A service that was started for one trial.
 pub(super) struct Started<'a> {
     pub place: &'a ServicePlace,
+    run: &'a Run,
+    telling: Telling,
     stop: CancellationToken,
     running: JoinHandle<Result<Ended, TransportError>>,
     ended: Option<Result<Ended, TransportError>>,
@@ -135,7 +138,7 @@ fn address(service: &Place, client: &Place) -> String {
 /// Starts a service and waits until it is ready. A service that does not get there is stopped, and what
 /// it printed comes with the failure.
 pub(super) async fn start<'a>(
-    run: &Run,
+    run: &'a Run,
     cell: &Cell,
     place: &'a ServicePlace,
     context: &Context,
@@ -158,6 +161,7 @@ pub(super) async fn start<'a>(
         probes: place.place.machine.probes.clone(),
         ..job
     };
+    let telling = Telling::start(run, &place.place.machine.name, Stage::Service, &job.command).await;
     let (transport, end) = (place.place.transport.clone(), CancellationToken::new());
     let running = {
         let (job, end) = (job.clone(), end.clone());
@@ -165,7 +169,7 @@ pub(super) async fn start<'a>(
     };
     // The service goes first, and only then is its sign looked for.
     tokio::task::yield_now().await;
-    let mut started = Started { place, stop: end, running, ended: None };
+    let mut started = Started { place, run, telling, stop: end, running, ended: None };
     let failure = tokio::select! {
         ready = readiness::wait(&place.place, &job.id, &declared.ready, &context, env) => match ready {
             Ok(()) => return Ok(started),
@@ -240,6 +244,8 @@ impl Started<'_> {
     pub(super) async fn stop(mut self) -> Option<Ended> {
         self.stop.cancel();
         self.end().await;
-        self.ended.and_then(Result::ok)
+        let ended = self.ended?;
+        self.telling.end(self.run, &ended);
+        ended.ok()
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::cell::Troubles;
+use super::telling::Telling;
 use super::{Cause, DEFAULT_TIMEOUT, Failure, Run, wait};
 use crate::environments::Place;
 use crate::event::{CacheDrop, Stage, Wait};
@@ -124,9 +125,10 @@ async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failur
     let timeout = step.timeout.map_or(limit, |time| time.0);
     // What a step starts and sends to a group of its own stays until the cell ends: it may be meant to.
     let job = Job { sudo: step.sudo, ends_daemons: false, ..job };
-    let ended = job::run(transport, &job, Some(timeout), stop)
-        .await
-        .map_err(|error| Failure::of(stage, "", &error))?;
+    let telling = Telling::start(run, &machine.name, stage, &job.command).await;
+    let ended = job::run(transport, &job, Some(timeout), stop).await;
+    telling.end(run, &ended);
+    let ended = ended.map_err(|error| Failure::of(stage, "", &error))?;
     let command = job.command.to_string();
     if let Some(stopped) = ended.stopped {
         return Err(ended_early(&command, stopped, timeout, stage));

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::cell::{self, CellState};
 use super::service::{self, ServicePlace, Started};
 use super::step::{Notes, Surroundings};
+use super::telling::{self, Telling};
 use super::{Cause, Failure, Run, expect, limits, noise, place, step, timestamp};
 use crate::event::{Captured, Event, Expectation, Noise, Outcome, Stage, Status, Verdict, Verdicts};
 use crate::metrics;
@@ -143,6 +144,9 @@ async fn with_services(
         state.context.with("trial", context! { repetition => trial.repetition, name => trial.id() });
     let mut started: Vec<Started<'_>> = Vec::new();
     let mut failure = None;
+    if !state.services.is_empty() {
+        telling::stage(run, &cell.host, Stage::Service).await;
+    }
     for place in &state.services {
         match service::start(run, cell, place, &context, &state.env, stop).await {
             Ok(service) => started.push(service),
@@ -203,12 +207,16 @@ async fn beside(
 ) -> Result<Ended, Failure> {
     let run = prepare.run;
     let workload = cell::workload(run, cell);
+    if !workload.prepare.0.is_empty() {
+        telling::stage(run, &cell.host, Stage::Prepare).await;
+    }
     let prepared = step::run_all(&workload.prepare, &prepare, &mut gathered.notes).await;
     let timeout = workload.timeout.as_ref().map_or(prepare.limit, |time| time.value.0);
     let measured = match prepared {
         Ok(()) => measure(run, cell, &prepare, timeout, services, gathered).await,
         Err(failure) => Err(failure),
     };
+    telling::stage(run, &cell.host, Stage::Conclude).await;
     let conclude = Surroundings { stage: Stage::Conclude, ..prepare };
     if measured.is_err() {
         // What `prepare` has begun is undone in any case; the first failure is the one to tell.
@@ -335,6 +343,8 @@ async fn measure(
     let job = step::job(place, &cell::workload(run, cell).run, context, env).map_err(failed)?;
     let job = Job { warms_up: !gathered.notes.drops.is_empty(), probes: place.machine.probes.clone(), ..job };
     let stop = around.stop.child_token();
+    telling::stage(run, &cell.host, Stage::Run).await;
+    let telling = Telling::start(run, &cell.host, Stage::Run, &job.command).await;
     let mut running = std::pin::pin!(job::run(&*place.transport, &job, Some(timeout), &stop));
     let (ended, death) = tokio::select! {
         ended = &mut running => (ended, None),
@@ -343,6 +353,7 @@ async fn measure(
             (running.await, Some(failure))
         }
     };
+    telling.end(run, &ended);
     if let Ok(ended) = &ended {
         gathered.keep(&ended.stdout, "stdout");
         gathered.keep(&ended.stderr, "stderr");

@@ -3,8 +3,8 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a run on disk")]
 
-use std::fs::{self, Permissions};
-use std::io::{ErrorKind, Write};
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,15 @@ pub(super) const UNFINISHED: &str = ".runner-unfinished-";
 
 /// Makes `path` hold exactly `bytes`, with the folders above it: written beside it, synced, renamed.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    replace_file(path, bytes, File::sync_all)
+}
+
+/// The same for what is of no use after a power cut: written beside it and renamed.
+fn write_for_now(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    replace_file(path, bytes, |_| Ok(()))
+}
+
+fn replace_file(path: &Path, bytes: &[u8], sync: fn(&File) -> io::Result<()>) -> Result<(), RecordError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let replace = || {
         fs::create_dir_all(folder)?;
@@ -27,24 +36,45 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder)?;
         file.write_all(bytes)?;
-        file.as_file().sync_all()?;
+        sync(file.as_file())?;
         file.persist(path).map_err(|error| error.error)?;
         Ok(())
     };
-    replace().map_err(|error: std::io::Error| RecordError::new("write", path, error))
+    replace().map_err(|error: io::Error| RecordError::new("write", path, error))
 }
 
 /// The keys of records, manifests and facts under which free text stands.
-pub(super) const FREE_TEXT: [&str; 8] =
-    ["reason", "warnings", "rule", "found", "title", "options", "facts", "changed_facts"];
+pub(super) const FREE_TEXT: [&str; 9] =
+    ["reason", "warnings", "rule", "found", "title", "options", "facts", "changed_facts", "detail"];
 
 /// Writes `value` as indented JSON with a final newline, without `secrets`.
 pub(super) fn write_json(path: &Path, value: &impl Serialize, secrets: &Secrets) -> Result<(), RecordError> {
+    write_file(path, &json(path, value, secrets)?)
+}
+
+/// The same for what is of no use after a power cut.
+pub(super) fn write_json_for_now(
+    path: &Path,
+    value: &impl Serialize,
+    secrets: &Secrets,
+) -> Result<(), RecordError> {
+    write_for_now(path, &json(path, value, secrets)?)
+}
+
+fn json(path: &Path, value: &impl Serialize, secrets: &Secrets) -> Result<Vec<u8>, RecordError> {
     let value = serde_json::to_value(value).map(|value| secrets.hide_in(value, &FREE_TEXT));
     let text = value.and_then(|value| serde_json::to_vec_pretty(&value));
     let mut text = text.map_err(|error| RecordError::new("write", path, error))?;
     text.push(b'\n');
-    write_file(path, &text)
+    Ok(text)
+}
+
+/// Removes a file, where there is one.
+pub(super) fn remove_file(path: &Path) -> Result<(), RecordError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(RecordError::new("remove", path, error)),
+        _ => Ok(()),
+    }
 }
 
 /// The bytes of a file.

@@ -56,6 +56,11 @@ impl RunDirectory {
         self.0.join("records.jsonl")
     }
 
+    /// What the run does now; there only while it goes on, or after it was killed.
+    pub fn status(&self) -> PathBuf {
+        self.0.join("status.json")
+    }
+
     /// What the run has made on machines and not removed; not there when nothing is left.
     pub fn ledger(&self) -> PathBuf {
         self.0.join("ledger.jsonl")

@@ -6,6 +6,7 @@ mod error;
 mod files;
 mod layout;
 mod lock;
+mod newest;
 mod reader;
 mod reopen;
 mod tail;
@@ -22,6 +23,7 @@ use crate::plan::Cell;
 // Parts of a record; the reading half knows them from here alone.
 pub use crate::event::{CacheDrop, Expectation, Noise, Stage, Status, Suspicion, Verdict, Verdicts, Wait};
 pub use crate::metrics::Measurement;
+pub use crate::monitor::Snapshot;
 pub use crate::plan::{Adaptive, Phase};
 
 pub use changes::changes;
@@ -29,7 +31,8 @@ pub use error::RecordError;
 pub use files::write_file;
 pub use layout::{RunDirectory, directory_name};
 pub use lock::{hold, is_being_written};
-pub use reader::{ListedRun, Run, experiment_folder, list_ledgers, list_runs, read_run};
+pub use newest::newest_run;
+pub use reader::{ListedRun, Run, experiment_folder, list_ledgers, list_runs, read_run, read_status};
 pub use reopen::{Reopened, reopen};
 pub use tried::Tried;
 pub use writer::RunWriter;

@@ -13,7 +13,9 @@ use serde::Deserialize;
 
 use super::files::{list_folder, read_file};
 use super::tail::is_torn;
-use super::{FORMAT_VERSION, HostFacts, Manifest, Phase, PlannedCell, Record, RecordError, RunDirectory};
+use super::{
+    FORMAT_VERSION, HostFacts, Manifest, Phase, PlannedCell, Record, RecordError, RunDirectory, Snapshot,
+};
 
 /// A run as it lies on disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,6 +141,12 @@ impl Standing {
         };
         told.into_iter().filter_map(line).collect()
     }
+}
+
+/// What the run in `directory` does now, or did when it was killed; `None` where it has ended in order, or
+/// does not tell.
+pub fn read_status(directory: &RunDirectory) -> Option<Snapshot> {
+    serde_json::from_slice(&read_file(&directory.status()).ok()?).ok()
 }
 
 /// One run among those of an experiment.

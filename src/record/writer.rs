@@ -9,14 +9,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::files::{
-    FREE_TEXT, create_unique_folder, read_file, remove_folder, rename, write_file, write_json,
+    FREE_TEXT, create_unique_folder, read_file, remove_file, remove_folder, rename, write_file, write_json,
+    write_json_for_now,
 };
 use super::lock::lock;
 use super::{
-    HostFacts, KeptOutput, Manifest, Record, RecordError, Reopened, Run, RunDirectory, Sitting, Status,
-    directory_name, word,
+    HostFacts, KeptOutput, Manifest, Record, RecordError, Reopened, Run, RunDirectory, Sitting, Snapshot,
+    Status, directory_name, word,
 };
-use crate::event::{Facts, Outcome, output_directory};
+use crate::event::{Captured, Facts, Outcome, output_directory};
 use crate::plan::{Cell, Phase};
 use crate::secrets::Secrets;
 
@@ -87,6 +88,8 @@ impl RunWriter {
         }
         write_file(&path, experiment.as_bytes())?;
         write_json(&directory.manifest(), &manifest, &secrets)?;
+        // It tells what the earlier sitting did last.
+        remove_file(&directory.status())?;
         let endings =
             earlier.last_attempts().map(|record| (record.trial.clone(), (record.phase, record.status)));
         Ok(Self {
@@ -124,6 +127,11 @@ impl RunWriter {
         write_json(&self.directory.host(host), &facts, &self.secrets)
     }
 
+    /// Replaces what can be read of the run while it goes on.
+    pub fn write_status(&self, status: &Snapshot) -> Result<(), RecordError> {
+        write_json_for_now(&self.directory.status(), status, &self.secrets)
+    }
+
     /// Keeps what became of a trial: its outputs, then its record. When this returns, both are on disk.
     pub fn write_outcome(&mut self, outcome: &Outcome, cell: &Cell) -> Result<Record, RecordError> {
         let record = Record::new(outcome, cell, self.write_outputs(outcome)?);
@@ -155,6 +163,7 @@ impl RunWriter {
             *self.manifest.counts.entry(word(status)).or_default() += 1;
         }
         write_json(&self.directory.manifest(), &self.manifest, &self.secrets)?;
+        remove_file(&self.directory.status())?;
         Ok(self.directory)
     }
 
@@ -167,7 +176,7 @@ impl RunWriter {
             // What lies there is of an attempt that was killed before its record was written.
             remove_folder(&self.directory.path().join(&folder))?;
         }
-        let keep = |(name, captured): (&String, &crate::event::Captured)| {
+        let keep = |(name, captured): (&String, &Captured)| {
             let path = folder.join(&*self.secrets.hide(name));
             let bytes = match captured.is_cut() {
                 true => self.secrets.hide_in_part(&captured.bytes).into(),
@@ -180,7 +189,10 @@ impl RunWriter {
                 truncated: captured.is_cut(),
             })
         };
-        outcome.outputs.iter().map(keep).collect()
+        // What printed nothing is as good as nothing, and would cost a file and a sync each.
+        let says_something =
+            |(name, captured): &(&String, &Captured)| captured.size > 0 || name.starts_with("files/");
+        outcome.outputs.iter().filter(says_something).map(keep).collect()
     }
 
     fn append(&mut self, record: &Record) -> Result<(), RecordError> {

@@ -3,13 +3,15 @@
 
 pub mod check;
 pub mod clean;
+mod console;
 pub mod explain;
 pub mod plan;
 mod problems;
 pub mod progress;
-mod remaining;
 pub mod resume;
+pub mod status;
 mod table;
+mod time;
 
 use std::borrow::Cow;
 use std::error::Error as _;
@@ -24,6 +26,9 @@ use crate::plan::{Cell, Plan};
 use crate::report::Written;
 use crate::secrets::Secrets;
 
+use self::console::Reach;
+
+pub use console::{be_quiet, keep_log};
 pub use problems::render as render_problems;
 
 const RED: &str = "\x1b[31m";
@@ -56,6 +61,7 @@ pub fn show_written(written: &Written) {
         tell(&format!("{YELLOW}warning{PLAIN}: {warning}"));
     }
     if let Some(report) = written.files.first() {
+        note(&format!("report: {}", report.display()));
         // A reader that is gone needs no report.
         let _ = writeln!(anstream::stdout(), "{}", report.display());
     }
@@ -155,9 +161,19 @@ fn trials(cell: &Cell) -> String {
     }
 }
 
-/// A line on standard error. A terminal that is gone must not end a run.
+/// A line on standard error, and in the log where one is kept.
 fn tell(line: &str) {
-    let _ = writeln!(anstream::stderr(), "{}", without_secrets(line));
+    console::say(Reach::All, line);
+}
+
+/// The same for what did not go wrong.
+fn inform(line: &str) {
+    console::say(Reach::Interested, line);
+}
+
+/// A line in the log alone, where one is kept.
+pub fn note(line: &str) {
+    console::say(Reach::Log, line);
 }
 
 /// What may not be seen in anything that is printed from now on.

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::Duration;
 
 use super::table::Table;
+use super::time::about;
 use super::{BOLD, PLAIN, show_data, show_text};
 use crate::analysis::Forecast;
 use crate::error::Error;
@@ -73,8 +73,7 @@ fn show_facts(out: &mut dyn Write, spec: &Spec, plan: &Plan, facts: &Facts<'_>) 
     let time = match &facts.forecast {
         None => format!("no earlier run of these cells in {}", facts.folder.display()),
         Some((run, Forecast { seconds, known, cells })) => {
-            let time = Duration::try_from_secs_f64(seconds.max(1.0)).unwrap_or(Duration::MAX);
-            let time = indicatif::HumanDuration(time);
+            let time = about(seconds.max(1.0));
             format!("about {time}, from the run {run}: {known} of {cells} cells known")
         }
     };

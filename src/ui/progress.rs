@@ -1,189 +1,175 @@
-//! Progress of a run: a line a host and a total on a terminal, one plain line a trial elsewhere.
+//! What is seen of a run while it goes on: on a terminal a board below the lines that stay, elsewhere one plain
+//! line an event. Read [`Progress`]; what is said of each event stands in `progress/lines.rs`.
 
-use std::collections::BTreeMap;
+mod board;
+mod commands;
+mod lines;
+
 use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
-use super::remaining::Remaining;
-use super::{PLAIN, RED, YELLOW, tell, without_secrets};
-use crate::event::{Event, Outcome, Status};
+use self::lines::Weight;
+use super::console::{self, Reach};
+use super::time::about;
+use super::{PLAIN, YELLOW};
+use crate::event::Event;
+use crate::monitor::{Moment, Monitor, Pace};
 use crate::plan::Plan;
 use crate::spec::Spec;
-use crate::units::Unit;
+
+/// Between two lines that tell the time left, where there is no board.
+const BETWEEN_TIMES: Duration = Duration::from_secs(60);
+
+/// How much is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Verbosity {
+    /// Only what went wrong.
+    Quiet,
+    /// How far the run is.
+    #[default]
+    Normal,
+    /// Each command and what it printed, too.
+    Verbose,
+}
 
 /// What is shown of a run while it goes on.
 pub struct Progress {
-    bars: MultiProgress,
-    hosts: BTreeMap<String, ProgressBar>,
-    total: ProgressBar,
-    remaining: Remaining,
-    trials: usize,
-    finished: usize,
-    failed: usize,
-    is_stopping: bool,
+    monitor: Monitor,
+    verbosity: Verbosity,
+    /// When the board is drawn again; `None` where there is none.
+    board: Option<Pace>,
+    zone: TimeZone,
+    /// When the time left was last told in a line.
+    told: Timestamp,
+    /// Hosts that failed, until it is known that the run goes on without them.
+    held: Vec<String>,
 }
 
 impl Progress {
-    /// Shows the hosts of `plan`, all idle.
-    pub fn start(plan: &Plan, spec: &Spec) -> Self {
-        let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(1));
-        let names = plan.hosts();
-        // A clock that ticks on the measured machine itself would disturb what it measures.
-        let may_tick =
-            names.iter().all(|name| spec.hosts.get(name.as_str()).is_some_and(|host| host.local.is_none()));
-        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
-        let hosts = names.into_iter().map(|name| {
-            let bar = bars.add(line(&format!("  {{prefix:{width}}}  {{wide_msg}}")));
-            bar.set_prefix(name.clone());
-            bar.set_message("connecting");
-            (name, bar)
-        });
-        let hosts = hosts.collect();
-        let total = bars.add(line("{elapsed_precise}  {msg}"));
-        if may_tick {
-            total.enable_steady_tick(Duration::from_secs(1));
-        }
-        let (trials, remaining) = (plan.trial_count(), Remaining::new(plan));
-        let progress =
-            Progress { bars, hosts, total, remaining, trials, finished: 0, failed: 0, is_stopping: false };
-        progress.show_total();
+    /// Shows the hosts of `plan`, all of which are being connected.
+    pub fn start(plan: &Plan, spec: &Spec, verbosity: Verbosity, now: Timestamp) -> Self {
+        let is_here = |name: &String| spec.hosts.get(name.as_str()).is_some_and(|host| host.local.is_some());
+        let here = plan.hosts().into_iter().filter(is_here).collect();
+        let board = (verbosity != Verbosity::Quiet && console::is_terminal()).then(Pace::default);
+        let (monitor, zone) = (Monitor::new(plan, here, now), TimeZone::system());
+        let mut progress = Progress { monitor, verbosity, board, zone, told: now, held: Vec::new() };
+        progress.tick(now);
         progress
     }
 
-    /// Shows one event.
-    pub fn show(&mut self, event: &Event) {
-        match event {
-            Event::HostReady { host } => self.set(host, "ready"),
-            Event::FactsFound { .. } => {}
-            Event::HostFailed { host, reason } => {
-                self.set(host, "can't be used");
-                self.line(&format!("{RED}host failed{PLAIN} {reason}"));
-            }
-            Event::HostSetAside { host, reason } => {
-                self.set(host, "set aside");
-                self.line(&format!("{RED}set aside{PLAIN}  {host}: {reason}; its trials wait, others go on"));
-            }
-            Event::HostBack { host } => {
-                self.set(host, "");
-                self.line(&format!("back         {host}: its trials go on"));
-            }
-            Event::KnownWellEnough { cell, spared } => {
-                self.trials -= *spared as usize;
-                self.remaining.spared(*cell, *spared);
-            }
-            Event::RunStopped { by } => {
-                self.is_stopping = true;
-                self.line(&format!("{YELLOW}stopping{PLAIN}: stopped by {by}; nothing new starts"));
-            }
-            Event::HostLocked { host, holder } => {
-                self.set(host, &format!("locked by {holder}"));
-                self.line(&format!("{YELLOW}waiting{PLAIN} for {host}, which is locked by {holder}"));
-            }
-            Event::Preparing { host, what } => self.set(host, what),
-            Event::TrialStarted { trial, hosts } => hosts.iter().for_each(|host| self.set(host, &trial.id())),
-            Event::TrialSetUp { trial, host } => self.set(host, &trial.id()),
-            Event::TrialFinished(outcome) => self.finished(outcome),
-            Event::HostsFree { hosts } => hosts.iter().for_each(|host| self.set(host, "")),
-            Event::CleanUpFailed { host, what, reason } => {
-                self.line(&format!("{YELLOW}clean-up failed{PLAIN} on {host}: {what}: {reason}"));
-            }
-        }
-        self.show_total();
+    /// What the run does.
+    pub fn monitor(&self) -> &Monitor {
+        &self.monitor
     }
 
     /// Counts a trial of the cell number `cell` that an earlier sitting has done.
     pub fn skip(&mut self, cell: usize, is_ok: bool) {
-        self.finished += 1;
-        self.failed += usize::from(!is_ok);
-        self.remaining.skip(cell);
-        self.show_total();
+        self.monitor.skip(cell, is_ok);
     }
 
-    fn finished(&mut self, outcome: &Outcome) {
-        if outcome.is_repeated {
-            let (id, attempt) = (outcome.trial.id(), outcome.attempt);
-            let reason = outcome.reason.as_deref().unwrap_or_default();
-            self.line(&format!("{YELLOW}tried again{PLAIN}  {id}  attempt {attempt} failed: {reason}"));
-            return;
-        }
-        self.finished += 1;
-        self.remaining.finished(&outcome.trial, outcome.elapsed_s);
-        let count =
-            format!("{:>width$}/{}", self.finished, self.trials, width = self.trials.to_string().len());
-        let id = outcome.trial.id();
-        let text = match outcome.status {
-            Status::Ok => format!("{count}  ok           {id}  {}", headline(outcome)),
-            status => {
-                self.failed += 1;
-                let reason = outcome.reason.as_deref().unwrap_or_default();
-                let word = format!("{status:?}").to_lowercase();
-                format!("{count}  {RED}{word:<11}{PLAIN}  {id}  {reason}")
+    /// Shows one event that happened just `now`, and says whether the moment is good to write it elsewhere.
+    pub fn show(&mut self, event: &Event, now: Timestamp) -> Moment {
+        let moment = self.monitor.follow(event, now);
+        let line = lines::line(event, &self.monitor);
+        match (event, line) {
+            (Event::HostFailed { .. }, Some((_, text))) => self.held.push(text),
+            (Event::HostReady { .. }, Some((weight, text))) => self.line(weight, &text, now),
+            (Event::FactsFound { .. }, _) => {}
+            (_, line) => {
+                self.tell_held(now);
+                if let Some((weight, text)) = line {
+                    self.line(weight, &text, now);
+                }
             }
-        };
-        // On a terminal only what went wrong stays; the rest is in the bars.
-        if self.bars.is_hidden() || outcome.status != Status::Ok {
-            self.line(&text);
         }
-    }
-
-    fn show_total(&self) {
-        let left = match self.remaining.time() {
-            Some(time) if self.finished < self.trials => {
-                format!(", about {} left", indicatif::HumanDuration(time))
-            }
-            _ => String::new(),
-        };
-        let failed = if self.failed > 0 { format!(", {} failed", self.failed) } else { String::new() };
-        self.total.set_message(format!("{} of {} trials{failed}{left}", self.finished, self.trials));
-    }
-
-    fn set(&self, host: &str, text: &str) {
-        if let Some(bar) = self.hosts.get(host) {
-            bar.set_message(without_secrets(text).into_owned());
+        if matches!(event, Event::TrialFinished(_)) {
+            self.tell_time(now);
         }
+        self.draw(moment, now);
+        moment
     }
 
-    /// A line that stays. indicatif loses lines when it draws nothing, so they go round it then.
-    fn line(&self, text: &str) {
-        self.bars.suspend(|| tell(text));
+    /// Lets the clock of the board go on.
+    pub fn tick(&mut self, now: Timestamp) {
+        self.draw(self.monitor.moment(), now);
+    }
+
+    /// How long until [`Progress::tick`] has something to do; `None` when it has nothing: a clock that ticks
+    /// on the measured machine itself would disturb what it measures.
+    pub fn wait(&self, now: Timestamp) -> Option<Duration> {
+        let board = self.board.as_ref().filter(|_| self.monitor.moment() == Moment::Any)?;
+        Some(board.wait(now))
     }
 
     /// Says that an interrupt was understood.
-    pub fn stopping(&self) {
-        if self.is_stopping {
+    pub fn stopping(&self, now: Timestamp) {
+        if self.monitor.is_stopping() {
             return;
         }
-        self.line(&format!(
-            "{YELLOW}stopping{PLAIN}: ending what runs and removing what was made; Ctrl-C again leaves at once"
-        ));
+        let what = "ending what runs and removing what was made; Ctrl-C again leaves at once";
+        self.line(Weight::Problem, &format!("{YELLOW}stopping{PLAIN}: {what}"), now);
     }
 
     /// Says how the run ended.
-    pub fn finish(self) {
-        let ok = self.finished - self.failed;
-        let time = indicatif::HumanDuration(self.total.elapsed());
-        self.line(&format!("{ok} of {} trials ok in {time}", self.trials));
+    pub fn finish(mut self, now: Timestamp) {
+        self.tell_held(now);
+        self.board = None;
+        console::draw(Vec::new());
+        let ((finished, failed), trials) = (self.monitor.counts(), self.monitor.trials());
+        let run = self.monitor.snapshot(now);
+        let time = about(now.duration_since(run.started).as_secs_f64());
+        let weight = if finished == trials && failed == 0 { Weight::Note } else { Weight::Problem };
+        self.line(weight, &format!("{} of {trials} trials ok in {time}", finished - failed), now);
+    }
+
+    fn tell_held(&mut self, now: Timestamp) {
+        for text in std::mem::take(&mut self.held) {
+            self.line(Weight::Problem, &text, now);
+        }
+    }
+
+    /// Now and then how long it will still take, where no board shows it.
+    fn tell_time(&mut self, now: Timestamp) {
+        let (finished, trials) = (self.monitor.counts().0, self.monitor.trials());
+        let passed = Duration::try_from(now.duration_since(self.told)).unwrap_or_default();
+        if passed < BETWEEN_TIMES || finished == trials || self.monitor.left_s(now).is_none() {
+            return;
+        }
+        self.told = now;
+        self.line(Weight::Note, &board::counts(&self.monitor.snapshot(now)), now);
+    }
+
+    fn draw(&mut self, moment: Moment, now: Timestamp) {
+        if self.board.as_mut().is_some_and(|pace| pace.is_due(moment, now)) {
+            console::draw(self.lines(now));
+        }
+    }
+
+    /// The board.
+    fn lines(&self, now: Timestamp) -> Vec<String> {
+        let is_still = self.monitor.moment() == Moment::Measured;
+        board::lines(&self.monitor.snapshot(now), console::size(), &self.zone, is_still)
+    }
+
+    /// A line that stays, to whom it matters.
+    fn line(&self, weight: Weight, text: &str, now: Timestamp) {
+        let least = match (self.verbosity, &self.board) {
+            (Verbosity::Verbose, _) => Weight::Detail,
+            (Verbosity::Normal, None) => Weight::Note,
+            (Verbosity::Normal, Some(_)) | (Verbosity::Quiet, _) => Weight::Problem,
+        };
+        match (weight >= least, &self.board) {
+            (true, Some(_)) => console::say_and_draw(text, self.lines(now)),
+            (true, None) => console::say(Reach::All, text),
+            (false, _) => console::say(Reach::Log, text),
+        }
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        for bar in self.hosts.values().chain([&self.total]) {
-            bar.finish_and_clear();
-        }
+        console::draw(Vec::new());
     }
-}
-
-fn line(template: &str) -> ProgressBar {
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new_spinner().with_style(style)
-}
-
-/// The first value of a trial, as a person reads it.
-fn headline(outcome: &Outcome) -> String {
-    let Some(first) = outcome.measurements.first() else { return String::new() };
-    let scale = first.unit.scale(&[first.value]);
-    let digits = if first.unit == Unit::Count { 0 } else { 3 };
-    format!("{} {:.digits$} {}", first.name, scale.apply(first.value), scale.name)
 }

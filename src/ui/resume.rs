@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{BOLD, PLAIN, YELLOW, tell};
+use super::{BOLD, PLAIN, YELLOW, inform, tell};
 
 /// How much of a run earlier sittings have done, warm-up included.
 pub struct Done<'a> {
@@ -27,15 +27,15 @@ pub fn show_done(done: &Done<'_>) {
         failed => format!(", {failed} of them failed"),
     };
     match trials - done {
-        0 => tell(&format!(
+        0 => inform(&format!(
             "nothing is missing of {directory}: {done} of {trials} trials are done{failed_too}"
         )),
-        due => tell(&format!(
+        due => inform(&format!(
             "going on with {directory}: {done} of {trials} trials are done{failed_too}, {due} are due"
         )),
     }
     if *failed > 0 && !again {
-        tell(&format!("{BOLD}help{PLAIN}: `--failed` runs failed trials again"));
+        inform(&format!("{BOLD}help{PLAIN}: `--failed` runs failed trials again"));
     }
 }
 
@@ -49,7 +49,7 @@ pub fn show_torn(records: &Path) {
 
 /// Says which changes of the experiment were accepted.
 pub fn show_accepted(changes: &[String]) {
-    tell(&format!("{YELLOW}accepted{PLAIN}: the experiment has changed\n  {}", changes.join("\n  ")));
+    inform(&format!("{YELLOW}accepted{PLAIN}: the experiment has changed\n  {}", changes.join("\n  ")));
 }
 
 /// Says how to go on with an interrupted run.

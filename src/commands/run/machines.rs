@@ -14,7 +14,6 @@ use crate::event::Event;
 use crate::execution::{self, Connected, Connector};
 use crate::hosts::{Claim, Ledger, Machine, lock_all};
 use crate::transports::TransportError;
-use crate::ui::progress::Progress;
 
 /// Connects to the hosts `names` and locks those that can be reached. While one is locked by somebody else, it
 /// waits, unless it may not.
@@ -26,7 +25,6 @@ pub(super) async fn connect(
     names: BTreeSet<String>,
     (locking, claim): (Locking, &Claim),
     events: &UnboundedSender<Event>,
-    progress: &mut Progress,
 ) -> Result<Connected, Error> {
     let one = async |name: &String| {
         execution::connect(&experiment.spec, &experiment.sources, name).await.map(Arc::new)
@@ -34,7 +32,8 @@ pub(super) async fn connect(
     let mut connected = join_all(names.iter().map(one)).await;
     if !locking.no_lock {
         let tell = |host: &str, holder: &str| {
-            progress.show(&Event::HostLocked { host: host.to_owned(), holder: holder.to_owned() });
+            // The receiver lives as long as the run.
+            let _ = events.send(Event::HostLocked { host: host.to_owned(), holder: holder.to_owned() });
         };
         lock(&mut connected, claim, !locking.no_wait, tell).await?;
     }

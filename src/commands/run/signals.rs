@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::EXIT_INTERRUPTED;
 use crate::hosts::Ledger;
 use crate::record::RunDirectory;
+use crate::transports::hurry;
 use crate::ui;
 
 /// `timeout`, a closing terminal and its shell send a signal twice at once; a person takes longer.
@@ -32,14 +33,15 @@ pub(super) fn cancel_on_interrupt(stop: CancellationToken, left: Left) {
             if asked.is_some_and(|asked| asked.elapsed() < AT_ONCE) {
                 continue;
             }
-            asked = Some(Instant::now());
-            if stop.is_cancelled() {
+            // Not `stop`: a deadline cancels it too, and to hasten that is no wish to leave.
+            if asked.replace(Instant::now()).is_some() {
                 if let Some((directory, ledger)) = left.get() {
                     ui::show_left(&ledger.left(), directory.path());
                 }
                 std::process::exit(EXIT_INTERRUPTED.into());
             }
             stop.cancel();
+            hurry();
         }
     });
 }

@@ -7,14 +7,15 @@ use std::time::Duration;
 use crate::plan::{Cell, Plan, Trial};
 
 /// Guesses the time left.
-pub struct Remaining {
+#[derive(Debug)]
+pub(super) struct Remaining {
     plan: Plan,
     kinds: BTreeMap<Kind, Trials>,
 }
 
 /// What tells trials of different length apart; their parameters do so too, but every block of the order
 /// mixes these alike.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
     workload: String,
     environment: String,
@@ -28,7 +29,7 @@ impl Kind {
 }
 
 /// The trials of one kind.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Trials {
     left: u64,
     finished: u64,
@@ -38,7 +39,7 @@ struct Trials {
 
 impl Remaining {
     /// Nothing of `plan` is finished.
-    pub fn new(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &Plan) -> Self {
         let mut kinds: BTreeMap<Kind, Trials> = BTreeMap::new();
         for cell in plan.cells() {
             kinds.entry(Kind::of(&cell)).or_default().left += u64::from(cell.warmup + cell.repetitions);
@@ -46,15 +47,15 @@ impl Remaining {
         Remaining { plan: plan.clone(), kinds }
     }
 
-    /// A trial of the cell number `cell` is not to come.
-    pub fn skip(&mut self, cell: usize) {
+    /// So many trials of the cell number `cell` are not to come.
+    pub(super) fn skip(&mut self, cell: usize, count: u32) {
         if let Some(trials) = self.kinds.get_mut(&Kind::of(&self.plan.cell(cell))) {
-            trials.left = trials.left.saturating_sub(1);
+            trials.left = trials.left.saturating_sub(count.into());
         }
     }
 
     /// A trial took this long.
-    pub fn finished(&mut self, trial: &Trial, seconds: f64) {
+    pub(super) fn finished(&mut self, trial: &Trial, seconds: f64) {
         let kind = Kind::of(&self.plan.cell(trial.index));
         if let Some(trials) = self.kinds.get_mut(&kind) {
             trials.left = trials.left.saturating_sub(1);
@@ -63,22 +64,12 @@ impl Remaining {
         }
     }
 
-    /// A cell needs so many trials less than were planned at most.
-    pub fn spared(&mut self, cell: usize, count: u32) {
-        if let Some(trials) = self.kinds.get_mut(&Kind::of(&self.plan.cell(cell))) {
-            trials.left = trials.left.saturating_sub(count.into());
-        }
-    }
-
     /// The time of the busiest host's trials, each as long as those of its kind were, or of its workload.
     /// `None` until every workload that is left has a finished trial.
-    pub fn time(&self) -> Option<Duration> {
+    pub(super) fn time(&self) -> Option<Duration> {
         let mut hosts: BTreeMap<&str, f64> = BTreeMap::new();
         for (kind, trials) in self.kinds.iter().filter(|(_, trials)| trials.left > 0) {
-            let mean = match trials.finished {
-                0 => self.mean(&kind.workload)?,
-                finished => trials.seconds / finished as f64,
-            };
+            let mean = self.mean(kind, trials)?;
             for host in &kind.hosts {
                 *hosts.entry(host).or_default() += mean * trials.left as f64;
             }
@@ -87,8 +78,11 @@ impl Remaining {
         Duration::try_from_secs_f64(longest).ok()
     }
 
-    fn mean(&self, workload: &str) -> Option<f64> {
-        let of_workload = self.kinds.iter().filter(|(kind, _)| kind.workload == workload);
+    fn mean(&self, kind: &Kind, trials: &Trials) -> Option<f64> {
+        if trials.finished > 0 {
+            return Some(trials.seconds / trials.finished as f64);
+        }
+        let of_workload = self.kinds.iter().filter(|(other, _)| other.workload == kind.workload);
         let (seconds, finished) =
             of_workload.fold((0.0, 0), |sum, (_, trials)| (sum.0 + trials.seconds, sum.1 + trials.finished));
         (finished > 0).then(|| seconds / finished as f64)
