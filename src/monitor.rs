@@ -181,10 +181,6 @@ impl Monitor {
                 self.set(host, Doing::Locked, &format!("by {holder}"), now);
             }
             Event::RunStopped { .. } => self.is_stopping = true,
-            Event::KnownWellEnough { cell, spared } => {
-                self.trials -= *spared as usize;
-                self.remaining.skip(*cell, *spared);
-            }
             Event::Preparing { host, what } => {
                 // The words for what it does say so already, and its trial stands beside them.
                 let detail = if what.starts_with("setting up ") { "" } else { what };
@@ -198,6 +194,11 @@ impl Monitor {
                 }
             }
             Event::StageStarted { host, stage } => return self.stage(host, *stage, now),
+            Event::KnownWellEnough { cell, spared } => {
+                self.trials = self.trials.saturating_sub(*spared as usize);
+                self.remaining.skip(*cell, *spared);
+                self.left = self.remaining.time().map(|time| (time.as_secs_f64(), now));
+            }
             Event::TrialFinished(outcome) => self.finished(outcome, now),
             Event::HostsFree { hosts } => {
                 for host in hosts {

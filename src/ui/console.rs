@@ -4,18 +4,21 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 
-use unicode_width::UnicodeWidthStr;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::{PLAIN, YELLOW, console_colours, without_secrets};
+use super::{PLAIN, YELLOW, without_secrets};
+
+/// Whoever draws decides when; indicatif is to hold nothing back.
+const DRAWS_PER_SECOND: u8 = 255;
 
 struct Console {
     /// What stands below the lines that stay.
-    region: Vec<String>,
+    region: Option<ProgressBar>,
     log: Option<Box<dyn Write + Send>>,
     is_quiet: bool,
 }
 
-static CONSOLE: Mutex<Console> = Mutex::new(Console { region: Vec::new(), log: None, is_quiet: false });
+static CONSOLE: Mutex<Console> = Mutex::new(Console { region: None, log: None, is_quiet: false });
 
 /// Who hears of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,29 +53,20 @@ pub(super) fn say(reach: Reach, text: &str) {
 }
 
 /// The same, and `lines` become what stands below everything else.
-pub(super) fn say_and_draw(text: &str, lines: Vec<String>) {
+pub(super) fn say_and_draw(text: &str, lines: &[String]) {
     if let Ok(mut console) = CONSOLE.lock() {
-        console.say(Reach::Log, text);
-        let above = console.above();
-        console.region = hidden(lines);
-        console.write_lines(&above, &without_secrets(text));
+        // In this order: what is redrawn round the text is already the new.
+        console.draw(lines);
+        console.say(Reach::All, text);
     }
 }
 
 /// Makes `lines` what stands below everything else; none takes the region away. Lines are cut to the terminal
 /// by whoever makes them.
-pub(super) fn draw(lines: Vec<String>) {
-    let Ok(mut console) = CONSOLE.lock() else { return };
-    if console.region.is_empty() && lines.is_empty() {
-        return;
+pub(super) fn draw(lines: &[String]) {
+    if let Ok(mut console) = CONSOLE.lock() {
+        console.draw(lines);
     }
-    let above = console.above();
-    console.region = hidden(lines);
-    to_terminal(&(above + &console.below()));
-}
-
-fn hidden(lines: Vec<String>) -> Vec<String> {
-    lines.iter().map(|line| without_secrets(line).into_owned()).collect()
 }
 
 impl Console {
@@ -80,40 +74,33 @@ impl Console {
         let text = without_secrets(text);
         let failed = self.write_log(&text).err();
         if reach == Reach::All || reach == Reach::Interested && !self.is_quiet {
-            self.write_lines(&self.above(), &text);
+            self.write_lines(&text);
         }
         if let Some(error) = failed {
             self.log = None;
             let text = format!("{YELLOW}warning{PLAIN}: the log can't be written any more: {error}");
-            self.write_lines(&self.above(), &text);
+            self.write_lines(&text);
         }
     }
 
-    /// `text` where the region stood that `above` leads to the start of, and the region below it.
-    fn write_lines(&self, above: &str, text: &str) {
-        if self.region.is_empty() {
+    fn write_lines(&self, text: &str) {
+        let write = || {
             let _ = writeln!(anstream::stderr(), "{text}");
+        };
+        match &self.region {
+            Some(region) => region.suspend(write),
+            None => write(),
+        }
+    }
+
+    fn draw(&mut self, lines: &[String]) {
+        if lines.is_empty() {
+            if let Some(region) = self.region.take() {
+                region.finish_and_clear();
+            }
             return;
         }
-        let text = match console_colours() {
-            true => text.to_owned(),
-            false => anstream::adapter::strip_str(text).to_string(),
-        };
-        let lines: String = text.lines().map(|line| format!("{line}\x1b[K\n")).collect();
-        to_terminal(&format!("{above}{lines}{}", self.below()));
-    }
-
-    /// Moves to the first row of the region; the cursor stands below it. A terminal that became narrower has
-    /// wrapped its lines.
-    fn above(&self) -> String {
-        let (columns, _) = size();
-        let rows: usize = self.region.iter().map(|line| line.width().div_ceil(columns).max(1)).sum();
-        if rows == 0 { "\r".to_owned() } else { format!("\r\x1b[{rows}A") }
-    }
-
-    /// The region from the cursor on, and nothing below it.
-    fn below(&self) -> String {
-        self.region.iter().map(|line| format!("{line}\x1b[K\n")).collect::<String>() + "\x1b[J"
+        self.region.get_or_insert_with(region).set_message(without_secrets(&lines.join("\n")).into_owned());
     }
 
     #[expect(clippy::disallowed_methods, reason = "a log tells the time")]
@@ -126,9 +113,10 @@ impl Console {
     }
 }
 
-fn to_terminal(text: &str) {
-    let mut out = io::stderr().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+fn region() -> ProgressBar {
+    let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND);
+    let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::with_draw_target(None, target).with_style(style)
 }
 
 /// Columns and rows of the terminal.

@@ -116,7 +116,7 @@ impl Progress {
     pub fn finish(mut self, now: Timestamp) {
         self.tell_held(now);
         self.board = None;
-        console::draw(Vec::new());
+        console::draw(&[]);
         let ((finished, failed), trials) = (self.monitor.counts(), self.monitor.trials());
         let run = self.monitor.snapshot(now);
         let time = about(now.duration_since(run.started).as_secs_f64());
@@ -143,7 +143,7 @@ impl Progress {
 
     fn draw(&mut self, moment: Moment, now: Timestamp) {
         if self.board.as_mut().is_some_and(|pace| pace.is_due(moment, now)) {
-            console::draw(self.lines(now));
+            console::draw(&self.lines(now));
         }
     }
 
@@ -161,7 +161,7 @@ impl Progress {
             (Verbosity::Normal, Some(_)) | (Verbosity::Quiet, _) => Weight::Problem,
         };
         match (weight >= least, &self.board) {
-            (true, Some(_)) => console::say_and_draw(text, self.lines(now)),
+            (true, Some(_)) => console::say_and_draw(text, &self.lines(now)),
             (true, None) => console::say(Reach::All, text),
             (false, _) => console::say(Reach::Log, text),
         }
@@ -170,6 +170,6 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        console::draw(Vec::new());
+        console::draw(&[]);
     }
 }

@@ -72,6 +72,20 @@ impl View<'_> {
         Some(end?.duration_since(started.parse().ok()?).as_secs_f64())
     }
 
+    /// Trials that are still to be measured; of a run that goes on with adaptive repetitions at most, with its
+    /// warm-up: how many are needed is seen only in the end.
+    fn left(&self) -> usize {
+        let is_adaptive = self.run.manifest.cells.iter().any(|cell| cell.adaptive.is_some());
+        match self.doing.as_ref().filter(|_| is_adaptive && self.state == State::GoingOn) {
+            Some(doing) => doing.trials.saturating_sub(doing.finished),
+            None => self.standing.left(),
+        }
+    }
+
+    fn planned(&self) -> usize {
+        self.standing.planned.max(self.standing.ok + self.standing.failed + self.left())
+    }
+
     fn left_s(&self) -> Option<f64> {
         let doing = self.doing.as_ref().filter(|_| self.state == State::GoingOn)?;
         Some((doing.left_s? - self.since_s(doing.time)).max(0.0))
@@ -134,15 +148,15 @@ fn write_text(out: &mut dyn Write, view: &View<'_>) -> io::Result<()> {
 
 /// `36 of 48 trials, 34 ok, 2 failed, 12 left, about 4 min`.
 fn counts(view: &View<'_>) -> String {
-    let Standing { planned, ok, failed, interrupted, retried, .. } = view.standing;
-    let mut text = format!("{} of {planned} trials, {ok} ok", ok + failed);
+    let Standing { ok, failed, interrupted, retried, .. } = view.standing;
+    let mut text = format!("{} of {} trials, {ok} ok", ok + failed, view.planned());
     for (count, word) in [(failed, "failed"), (interrupted, "interrupted"), (retried, "retried")] {
         if count > 0 {
             text += &format!(", {count} {word}");
         }
     }
-    if view.standing.left() > 0 {
-        text += &format!(", {} left", view.standing.left());
+    if view.left() > 0 {
+        text += &format!(", {} left", view.left());
     }
     view.left_s().map_or(text.clone(), |seconds| text + &format!(", about {}", about(seconds)))
 }
@@ -177,12 +191,12 @@ pub fn show_json(view: &View<'_>) -> Result<(), Error> {
         "sittings": run.manifest.sittings.len(),
         "ended": run.manifest.ended,
         "elapsed_s": view.elapsed_s(),
-        "planned": standing.planned,
+        "planned": view.planned(),
         "ok": standing.ok,
         "failed": standing.failed,
         "interrupted": standing.interrupted,
         "retried": standing.retried,
-        "left": standing.left(),
+        "left": view.left(),
         "left_s": view.left_s(),
         "hosts": view.doing.as_ref().map(|doing| &doing.hosts),
         "failures": standing.failures.iter().map(failure).collect::<Vec<_>>(),
