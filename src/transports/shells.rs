@@ -77,7 +77,8 @@ impl Kept {
             match self.pipe.next().await {
                 Chunk::Stdout(bytes) => stdout.take(&bytes, &mark, CAPTURE_LIMIT),
                 Chunk::Stderr(bytes) => stderr.take(&bytes, &mark, CAPTURE_LIMIT),
-                Chunk::Ended(Ok(exit)) => return Err(ended(&stderr.kept, &exit)),
+                // Docker puts into the output why it can't start a shell.
+                Chunk::Ended(Ok(exit)) => return Err(ended(&[stdout.kept, stderr.kept].concat(), &exit)),
                 Chunk::Ended(Err(error)) => return Err(error),
             }
             if let (Some(code), Some(_)) = (stdout.line(), stderr.line()) {
@@ -99,8 +100,8 @@ impl Guard {
     }
 }
 
-fn ended(stderr: &[u8], exit: &Exit) -> TransportError {
-    let words = super::job::last_words(stderr, exit);
+fn ended(printed: &[u8], exit: &Exit) -> TransportError {
+    let words = super::job::last_words(printed, exit);
     TransportError {
         hint: Some("see what `/bin/sh -c true` prints there".into()),
         ..TransportError::new(format!("`/bin/sh` did not do its work: {words}"))

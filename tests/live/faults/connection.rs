@@ -116,7 +116,18 @@ fn a_machine_that_restarts_does_not_run_a_trial_twice() {
 }
 
 #[test]
-fn connections_that_are_cut_at_any_moment_run_nothing_twice() {
+fn connections_that_are_cut_at_20_moments_run_nothing_twice() {
+    cut(20);
+}
+
+#[test]
+#[ignore = "soak: takes minutes, to find a moment that 20 cuts do not"]
+fn connections_that_are_cut_at_400_moments_run_nothing_twice() {
+    cut(400);
+}
+
+fn cut(cuts: usize) {
+    let trials = 3 * cuts;
     let host = Host::new();
     let seed = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
     println!("the seed is {seed}");
@@ -126,21 +137,23 @@ fn connections_that_are_cut_at_any_moment_run_nothing_twice() {
         (state >> 33) % below
     };
     // To log in takes about 3 kB, the first words of two shells 8 kB more, a job 1 kB.
-    let budgets = (0..20).map(|_| 500 + random(16_000) as usize).collect();
+    let budgets = (0..cuts).map(|_| 500 + random(16_000) as usize).collect();
     let proxy = Proxy::new(host.port, budgets);
     host.trust(proxy.port);
     let workload = "{ run: \"echo ran >>/var/tmp/ran-{{ trial.repetition }}; sleep 0.05\" }";
     let experiment = host.experiment_through(proxy.port, workload);
     // The first connection must come about for the run to begin.
     let file = experiment.path().join("x.yaml");
-    let text = std::fs::read_to_string(&file).unwrap().replace("repetitions: 1\n", "repetitions: 60\n");
+    let text = std::fs::read_to_string(&file)
+        .unwrap()
+        .replace("repetitions: 1\n", &format!("repetitions: {trials}\n"));
     std::fs::write(file, text).unwrap();
     let mut run = finish(&experiment, experiment.start());
     while run.directory.is_none() {
         run = finish(&experiment, experiment.start());
     }
     assert_eq!(proxy.cuts_left(), 0, "every connection that was to be cut was");
-    for repetition in 1..=60 {
+    for repetition in 1..=trials {
         let of_trial: Vec<_> =
             run.records.iter().filter(|record| record["repetition"] == repetition).collect();
         assert!(!of_trial.is_empty(), "repetition {repetition} has no record");
@@ -181,6 +194,7 @@ fn a_command_that_arrives_late_by_a_lost_connection_does_not_begin() {
 }
 
 #[test]
+#[ignore = "soak: it is tried again for more than a minute before the run ends"]
 fn a_host_that_is_gone_for_good_fails_its_own_trials_alone() {
     let host = Host::new();
     let experiment = Experiment::new(&format!(
@@ -270,4 +284,50 @@ fn a_service_goes_on_when_the_connection_to_its_host_is_lost() {
     assert!(warnings(&run.records[0]).contains("service `s`: the connection was lost"), "{}", run.records[0]);
     assert_eq!(host.lines("ran"), 1, "it was started once");
     host.assert_clean();
+}
+
+#[test]
+fn a_host_that_comes_back_later_does_what_is_left() {
+    let host = Host::new();
+    let experiment = Experiment::new(&format!(
+        "hosts: {{ {} }}\nenvironments: {{ native: {{}} }}\nworkloads: {{ w: {{ run: \"echo ran >>/var/tmp/ran; sleep 1\" }} }}\n\
+         matrix: [{{ host: {}, environment: native }}]\nrepetitions: 4\n",
+        host.entry(host.port, ", reconnect: 2s"),
+        host.name
+    ));
+    let child = experiment.start();
+    eventually("it runs", || host.lines("ran") == 1);
+    lab::docker(&["stop", "-t", "0", &host.name]);
+    // Longer than it is waited for.
+    std::thread::sleep(Duration::from_secs(6));
+    lab::docker(&["start", &host.name]);
+    let run = finish(&experiment, child);
+    let ok = |repetition: u32| {
+        run.records.iter().any(|record| record["repetition"] == repetition && record["status"] == "ok")
+    };
+    assert!((1..=4).all(ok), "{:?}\n{}", run.records, run.stderr);
+    assert_eq!(run.records[0]["status"], "failed", "{}", run.records[0]);
+    assert!(run.records[0]["reason"].as_str().unwrap().contains("connection"), "{}", run.records[0]);
+    assert!(host.lines("ran") <= run.records.len(), "no more than is recorded: {:?}", run.records);
+    host.assert_clean();
+}
+
+#[test]
+#[ignore = "soak: the machine notices after a minute"]
+fn what_a_killed_runner_left_ends_also_when_the_network_swallows_everything() {
+    // Three retransmissions instead of 15: a quarter of an hour is too long even here.
+    let host = Host::with(&["--cap-add", "NET_ADMIN", "--sysctl", "net.ipv4.tcp_retries2=3"], "");
+    let experiment = host.experiment("{ run: \"echo ran >>/var/tmp/ran; sleep 1000\" }");
+    let file = experiment.path().join("x.yaml");
+    let text = std::fs::read_to_string(&file).unwrap().replace("reconnect: 30s", "reconnect: 2s");
+    std::fs::write(&file, text).unwrap();
+    let mut child = experiment.start();
+    eventually("it runs", || host.lines("ran") == 1);
+    host.sh("ip link set eth0 down");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    std::thread::sleep(Duration::from_secs(55));
+    assert!(!lab::processes(&host.name, "sleep 1000").is_empty(), "nobody can know yet");
+    eventually("it ends", || lab::processes(&host.name, "sleep 1000").is_empty());
+    eventually("its files go", || host.sh("ls -d /dev/shm/runner-* 2>/dev/null; true").is_empty());
 }

@@ -170,3 +170,9 @@ pub fn elapsed(record: &serde_json::Value) -> f64 {
     let elapsed = measurements.iter().find(|measurement| measurement["name"] == "elapsed").unwrap();
     elapsed["value"].as_f64().unwrap()
 }
+
+/// A command that sleeps and that no other test has, in this or another checkout: what is left of it is ours.
+pub fn sleeper() -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(7000);
+    format!("sleep {}.{}", NUMBER.fetch_add(1, Ordering::Relaxed), std::process::id())
+}
