@@ -77,6 +77,7 @@ pub fn open(run: &Run) -> usize {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a run on disk")]
 mod tests {
     use std::fs;
 

@@ -70,11 +70,10 @@ impl Taking<'_> {
     fn files_of(&mut self, cell: &Cell, environments: &BTreeSet<String>) -> Vec<String> {
         let spec = &self.experiment.spec;
         let paths = paths(spec, &cell.workload, environments);
-        let context = paths
-            .iter()
-            .any(|path| is_template(path))
-            .then(|| Context::of_cell(spec, cell))
-            .unwrap_or_default();
+        let context = match paths.iter().any(|path| is_template(path)) {
+            true => Context::of_cell(spec, cell),
+            false => Context::default(),
+        };
         let mut parts = Vec::new();
         for path in paths {
             // What can't be rendered fails where it is used, and says so.
