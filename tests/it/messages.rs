@@ -32,7 +32,7 @@ fn without_times(text: &str) -> String {
     [
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ", "TIME "),
         (r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ", "START"),
-        (r"(elapsed|in) \d+\.\d{3} (ms|s)", "$1 SECONDS"),
+        (r"(elapsed|in) \d+\.\d{3} (us|ms|s)", "$1 SECONDS"),
         (r"in \d+ s\n", "in SECONDS\n"),
         (r"run [0-9a-f]{8} of", "run ID of"),
     ]
