@@ -42,6 +42,13 @@ pub enum Event {
         /// Why.
         reason: String,
     },
+    /// Nothing else is left to do: a host that is set aside is waited for, this long at most.
+    HostAwaited {
+        /// The host's name.
+        host: String,
+        /// Seconds.
+        within_s: u64,
+    },
     /// A host that was set aside answers again.
     HostBack {
         /// The host's name.

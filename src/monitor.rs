@@ -207,6 +207,7 @@ impl Monitor {
                 }
             }
             Event::FactsFound { .. }
+            | Event::HostAwaited { .. }
             | Event::TrialSetUp { .. }
             | Event::CommandStarted(_)
             | Event::CommandEnded(_)
@@ -249,11 +250,6 @@ impl Monitor {
     /// How many trials are over, and how many of them are not ok.
     pub fn counts(&self) -> (usize, usize) {
         (self.finished, self.failed)
-    }
-
-    /// Whether the run ends before its last trial.
-    pub fn is_stopping(&self) -> bool {
-        self.is_stopping
     }
 
     /// The trial that `host` is busy with.

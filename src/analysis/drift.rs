@@ -1,19 +1,17 @@
 //! Whether the trials of a cell are alike over time: a first one that is unlike the others, or a trend over all
 //! of them. It is told, and nothing is left out because of it: `warmup` is for that.
 
-use super::descriptive::quantile;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The smallest sample that is looked at.
 const SMALLEST: usize = 10;
-/// How many interquartile ranges beyond the quartiles of the others a first value is unlike them (Tukey 1977).
-const FENCE: f64 = 3.0;
-/// The rank correlation with time is told beyond this many standard errors: by chance in 1 of 1000 cells.
-const TREND: f64 = 3.29;
+/// A trend is told where chance alone would show one in so many cells.
+const BY_CHANCE: f64 = 0.001;
 
 /// What is to be said of a sample in the order of its trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drift {
-    /// The first value is far from all others.
+    /// The first value is further from the others than any two of these are from each other.
     FirstUnlike,
     /// The values rise from trial to trial.
     Rising,
@@ -24,20 +22,28 @@ pub enum Drift {
 /// The drift of a sample in the order of its trials; none below 10 values.
 pub fn drift(sample: &[f64]) -> Option<Drift> {
     let (first, others) = sample.split_first().filter(|_| sample.len() >= SMALLEST)?;
-    let mut sorted = others.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (low, high) = (quantile(&sorted, 0.25), quantile(&sorted, 0.75));
+    let (low, high) = others.iter().fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(*x), high.max(*x)));
     // A spread of nearly nothing makes any value far.
-    let fence = (FENCE * (high - low)).max(0.01 * quantile(&sorted, 0.5).abs());
-    if *first < low - fence || *first > high + fence {
+    let far = (high - low).max(0.01 * high.abs());
+    if *first < low - far || *first > high + far {
         return Some(Drift::FirstUnlike);
     }
-    let errors = rank_correlation(sample)? * ((sample.len() - 1) as f64).sqrt();
-    match errors {
-        errors if errors > TREND => Some(Drift::Rising),
-        errors if errors < -TREND => Some(Drift::Falling),
-        _ => None,
+    let correlation = rank_correlation(sample)?;
+    match is_by_chance(correlation, sample.len()) {
+        true => None,
+        false if correlation > 0.0 => Some(Drift::Rising),
+        false => Some(Drift::Falling),
     }
+}
+
+/// Whether `n` values without a trend have a rank correlation so far from 0 often enough: r·√((n−2)/(1−r²)) is
+/// nearly Student's t with n−2 degrees of freedom (Kendall and Stuart, The Advanced Theory of Statistics, 31.19).
+fn is_by_chance(correlation: f64, n: usize) -> bool {
+    let freedom = n as f64 - 2.0;
+    let t = correlation.abs() * (freedom / (1.0 - correlation * correlation)).sqrt();
+    let limit = StudentsT::new(0.0, 1.0, freedom).map(|student| student.inverse_cdf(1.0 - BY_CHANCE / 2.0));
+    // A perfect order makes t infinite.
+    limit.is_ok_and(|limit| t < limit)
 }
 
 /// Spearman's rank correlation of a sample with its order, ties sharing their mean rank; none where all are one.
@@ -93,6 +99,8 @@ mod tests {
             (&rising, Some(Drift::Rising)),
             (&falling, Some(Drift::Falling)),
             (&cold[..9], None),
+            (&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0], Some(Drift::Rising)),
+            (&[4.0, 3.0, 2.0, 5.0, 1.0, 10.0, 6.0, 7.0, 9.0, 8.0], None),
             (&[7.0; 12], None),
         ] {
             assert_eq!(drift(sample), expected, "{sample:?}");

@@ -22,5 +22,5 @@ pub use forecast::{Forecast, Load, forecast};
 pub use interval::Interval;
 pub use noise::{SuspiciousHost, suspicious_hosts};
 pub use precision::{is_precise, width};
-pub use standing::{Standing, standing};
+pub use standing::{Standing, open, standing};
 pub use summary::{ELAPSED, MetricKey, Summary, summarise};

@@ -80,6 +80,15 @@ pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
         };
         records_of(cell).filter_map(|record| Some((record.repetition, value(record)?))).collect()
     };
+    // Repetitions that were tried again, or in a later sitting, are not in the order of their numbers.
+    let in_time = |cell: &PlannedCell, metric: &MetricKey| -> Vec<f64> {
+        let mut records: Vec<_> = records_of(cell).collect();
+        records.sort_by(|one, other| one.started.cmp(&other.started));
+        let values = |record: &&Record| {
+            record.measurements.iter().find(|measurement| metric.is_of(measurement)).map(|found| found.value)
+        };
+        records.into_iter().filter_map(values).collect()
+    };
     let summary = |cell, (metric, better): (MetricKey, _)| {
         let values = sample(cell, &metric);
         let baseline = baseline_of(cell, cells, &run.manifest.baseline);
@@ -89,7 +98,7 @@ pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
         };
         let suspicious = records_of(cell).filter(is_disturbed).count();
         let mut sorted: Vec<f64> = values.into_values().collect();
-        let drift = drift(&sorted);
+        let drift = drift(&in_time(cell, &metric));
         sorted.sort_by(f64::total_cmp);
         Summary {
             cell,

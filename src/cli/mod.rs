@@ -31,8 +31,8 @@ Examples:
 
 `runner VERB --help` shows examples of each.
 
-Exit codes: 0 every trial ok, 1 a trial failed, 2 wrong usage, 3 a mistake in a file,
-4 a host, engine or disk failed, 130 interrupted.";
+Exit codes: 0 every trial ok, 1 a trial failed or something is left on a host, 2 wrong usage,
+3 a mistake in a file, 4 a host, engine or disk failed, 130 interrupted.";
 
 /// A verb.
 #[derive(Debug, Subcommand)]
@@ -81,8 +81,8 @@ However a run has ended (Ctrl-C, kill -9, a full disk, a power cut), --resume go
 missing. It keeps the options of the run; one that is given takes the place of the kept one. A changed
 experiment is refused with what changed.
 
-Exit codes: 0 every trial ok, 1 a trial failed, 2 the experiment of the resumed run has changed,
-3 a mistake in the file, 4 no host can be used or the disk refused, 130 interrupted.")]
+Exit codes: 0 every trial ok, 1 a trial failed or something is left on a host, 2 the experiment of
+the resumed run has changed, 3 a mistake in the file, 4 no host can be used or the disk refused, 130 interrupted.")]
 pub struct RunArguments {
     /// The experiment.
     pub file: PathBuf,
@@ -147,7 +147,8 @@ when all of that is gone. Where the file is left, since the runner was killed, l
 Ctrl-C, or could not reach a host, everything in it is removed here: containers, networks,
 processes and directories, and nothing that is not the run's. A run that goes on is left alone.
 
-Exit codes: 0 nothing is left, 3 a mistake in a file, 4 something could not be removed.")]
+Exit codes: 0 nothing is left, 2 wrong usage, 3 a mistake in a file, 4 something is left: it could not
+be removed, or --dry-run found it.")]
 pub struct CleanArguments {
     /// Directories of runs; without one, all below RESULTS that have left something.
     #[arg(value_name = "RUN")]

@@ -23,21 +23,24 @@ pub(super) fn clean(arguments: &CleanArguments) -> Result<u8, Error> {
         true => record::list_ledgers(&arguments.results)?,
         false => arguments.runs.iter().map(RunDirectory::new).collect(),
     };
-    let mut is_clean = true;
+    let mut code = EXIT_OK;
     for directory in &runs {
-        is_clean &= match one(arguments, directory) {
-            Ok(is_clean) => is_clean,
+        let own = match one(arguments, directory) {
+            Ok(true) => EXIT_OK,
+            Ok(false) => EXIT_WORLD,
             // The other runs are cleaned all the same.
             Err(error) => {
                 ui::show_error(&error);
-                false
+                error.exit_code()
             }
         };
+        // The first thing that is wrong is what is told.
+        code = if code == EXIT_OK { own } else { code };
     }
     if runs.is_empty() {
         ui::clean::show_nothing(&arguments.results);
     }
-    Ok(if is_clean { EXIT_OK } else { EXIT_WORLD })
+    Ok(code)
 }
 
 /// Returns whether nothing of the run is left.
@@ -58,8 +61,12 @@ fn one(arguments: &CleanArguments, directory: &RunDirectory) -> Result<bool, Err
     }
     let declared = experiment::read_hosts(&directory.experiment(), arguments.hosts.as_deref(), &names)?;
     if arguments.dry_run {
-        ui::show_left(&Ledger::read(&directory.ledger(), &declared.spec.variables)?, directory.path());
-        return Ok(true);
+        let left = Ledger::read(&directory.ledger(), &declared.spec.variables)?;
+        match left.is_empty() {
+            true => ui::clean::show_nothing(directory.path()),
+            false => ui::show_left(&left, directory.path()),
+        }
+        return Ok(left.is_empty());
     }
     // Nobody goes on with it meanwhile.
     let _held = record::hold(directory)?;
@@ -85,7 +92,7 @@ async fn empty(
         let runs: BTreeSet<String> = left.iter().map(|thing| thing.run.clone()).collect();
         let run = format!("clean-{:08x}", experiment::random() as u32);
         let claim = Claim::new(&run, &format!("runner clean {}", directory.display()));
-        let claim = Claim { predecessors: runs.into_iter().collect(), ..claim };
+        let claim = Claim { predecessors: runs.into_iter().collect(), measures: false, ..claim };
         let tell = |host: &str, holder: &str| ui::clean::show_waiting(host, holder);
         lock_all(&machines, &claim, !arguments.locking.no_wait, tell).await?;
     }

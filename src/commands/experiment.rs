@@ -19,7 +19,7 @@ use crate::diagnostic::{Problem, Problems, Sources};
 use crate::metrics;
 use crate::plan::{Plan, settle};
 use crate::secrets::Secrets;
-use crate::spec::{self, Fragment, Located, Reader, Spec};
+use crate::spec::{self, Fragment, Host, Located, Reader, Spec};
 
 /// What will be run.
 pub(super) struct Experiment {
@@ -109,6 +109,27 @@ impl Experiment {
     pub(super) fn ways(&self) -> BTreeMap<String, String> {
         let hosts = self.plan.hosts().into_iter();
         hosts.filter_map(|name| Some((name.clone(), self.kept.hosts.get(name.as_str())?.way()))).collect()
+    }
+
+    /// A host with its templates.
+    pub(super) fn host(&self, name: &str) -> Option<&Host> {
+        self.kept.hosts.get(name)
+    }
+
+    /// A workload in these environments and on these hosts alone, with the templates of the hosts.
+    pub(super) fn part(
+        &self,
+        workload: &str,
+        environments: &BTreeSet<String>,
+        hosts: &BTreeSet<String>,
+    ) -> Spec {
+        let Spec { workloads, environments: all, hosts: every, .. } = self.kept.clone();
+        Spec {
+            workloads: workloads.into_iter().filter(|(name, _)| name.value == workload).collect(),
+            environments: all.into_iter().filter(|(name, _)| environments.contains(&name.value)).collect(),
+            hosts: every.into_iter().filter(|(name, _)| hosts.contains(&name.value)).collect(),
+            ..Spec::default()
+        }
     }
 
     /// The experiment as YAML that lies in `folder`: the files that it names are found from there.

@@ -2,6 +2,8 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "files, clock, processes")]
 
+mod contents;
+mod inputs;
 mod machines;
 mod manifest;
 mod messages;
@@ -43,7 +45,11 @@ pub(super) fn run(arguments: &RunArguments) -> Result<u8, Error> {
         return Ok(EXIT_OK);
     }
     if earlier.is_complete() {
-        return end(&arguments, earlier.directory(), false, earlier.has_failed());
+        return end(
+            &arguments,
+            earlier.directory(),
+            Ending { has_failed: earlier.has_failed(), ..Ending::default() },
+        );
     }
     block_on(execute(&arguments, id, experiment, Some(earlier)))?
 }
@@ -55,8 +61,8 @@ async fn execute(
     earlier: Option<Earlier>,
 ) -> Result<u8, Error> {
     let stop = CancellationToken::new();
-    let left = signals::Left::default();
-    signals::cancel_on_interrupt(stop.clone(), left.clone());
+    let (asked, at_interrupt) = (CancellationToken::new(), signals::Left::default());
+    signals::cancel_on_interrupt(stop.clone(), asked.clone(), at_interrupt.clone());
     let (events, mut receiver) = unbounded_channel();
     ui::note(&format!("run {id} of {}", arguments.file.display()));
     let verbosity = messages::verbosity(&arguments.messages);
@@ -74,11 +80,12 @@ async fn execute(
         () = recorder::watch(&mut progress, &mut receiver, &mut early) => return Ok(EXIT_INTERRUPTED),
         () = stop.cancelled() => return Ok(EXIT_INTERRUPTED),
     };
-    let connector = machines::connector(&experiment, arguments.locking, &claim);
-    let manifest = manifest::new(arguments, &experiment, &id);
+    let connector = machines::connector(&experiment, locking, &events);
     let writer = match earlier {
-        Some(earlier) => earlier.writer(manifest, &experiment)?,
+        Some(earlier) => earlier.writer(&experiment)?,
         None => {
+            let salt = format!("{:016x}", experiment::random());
+            let manifest = manifest::new(arguments, &experiment, &id, salt);
             // Whatever the run's own folder will be called, it lies there.
             let yaml = experiment.yaml_in(&arguments.results.join(&manifest.experiment).join(&id));
             RunWriter::create(&arguments.results, manifest, &yaml, experiment.secrets)?
@@ -88,36 +95,50 @@ async fn execute(
     let ledger = Ledger::open(&writer.directory().ledger(), &experiment.spec.variables)?;
     let directory = writer.directory().clone();
     // The second interrupt tells of it.
-    let _ = left.set((directory.clone(), ledger.clone()));
-    machines::end_earlier(&machines, &ledger).await;
+    let _ = at_interrupt.set((directory.clone(), ledger.clone()));
+    machines::end_earlier(&machines, &ledger, &events).await;
     let recorder = Recorder::new(writer, progress, &experiment.plan);
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
     let mut run = Run::new(id, experiment, machines, stop.clone(), events).with_ledger(ledger.clone())?;
     (run.history, run.connector, run.is_precise) = (history, Some(connector), analysis::is_precise);
     run.tells_commands = messages::wants_commands(&arguments.messages);
-    let recorded = recorder.record(run, early, receiver).await;
+    let recorded = recorder.record(run, asked, early, receiver).await;
     let closed = ledger.close();
-    ui::show_left(&ledger.left(), directory.path());
+    let left = ledger.left();
+    ui::show_left(&left, directory.path());
     let Recorded { directory, failed, is_stopped } =
         recorded.map_err(|error| with_way_on(arguments, error))?;
     closed?;
-    end(arguments, &directory, stop.is_cancelled() && !is_stopped, failed > 0 || is_stopped)
+    let is_interrupted = stop.is_cancelled() && !is_stopped;
+    let has_failed = failed > 0 || !left.is_empty();
+    end(arguments, &directory, Ending { is_interrupted, is_stopped, has_failed })
+}
+
+/// How a sitting has ended.
+#[derive(Default)]
+struct Ending {
+    is_interrupted: bool,
+    /// Whether the run itself ended it before its last trial.
+    is_stopped: bool,
+    /// Whether a trial is not ok, or something is left on a machine.
+    has_failed: bool,
 }
 
 /// Writes the report, and says by an exit code what became of the run.
 fn end(
     arguments: &RunArguments,
     directory: &Path,
-    is_interrupted: bool,
-    has_failed: bool,
+    Ending { is_interrupted, is_stopped, has_failed }: Ending,
 ) -> Result<u8, Error> {
     let written = report::write(directory).map_err(|error| with_way_on(arguments, error))?;
     ui::show_written(&written);
-    if is_interrupted {
+    if is_interrupted || is_stopped {
         ui::resume::show_how_to_go_on(&resume::command(arguments));
+    }
+    if is_interrupted {
         return Ok(EXIT_INTERRUPTED);
     }
-    Ok(if has_failed { EXIT_FAILED_TRIALS } else { EXIT_OK })
+    Ok(if has_failed || is_stopped { EXIT_FAILED_TRIALS } else { EXIT_OK })
 }
 
 fn with_way_on(arguments: &RunArguments, error: RecordError) -> RecordError {

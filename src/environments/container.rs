@@ -146,11 +146,12 @@ pub(super) async fn start(
         }
         match &options.network {
             Some(network) => {
-                // One that is there already has another run's label or none, and is left alone.
-                if !is_given(network) {
-                    ledger.made(thing(machine, Kind::Network, network, run))?;
-                }
-                engine.ensure_network(network, run).await
+                let made = |network| ledger.made(thing(machine, Kind::Network, network, run));
+                let entry = (!is_given(network)).then(|| made(network)).transpose()?;
+                let is_own = engine.ensure_network(network, run).await?;
+                // One that was there already has another run's label or none, and is left alone.
+                entry.filter(|_| !is_own).inspect(|entry| ledger.released(*entry));
+                Ok(())
             }
             None => Ok(()),
         }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
+use super::removal;
 use crate::hosts::{Entry, Kind, Ledger, Machine, Thing};
-use crate::spec::host::Sudo;
 use crate::transports::TransportError;
+use crate::transports::docker::Engine;
 use crate::transports::job::{self, quote};
 
 /// What became of something that was left.
@@ -63,41 +64,50 @@ async fn empty_engine<'a>(
     let _one_at_a_time = REMOVING.lock().await;
     for run in runs {
         let removed = match machine.engine().await {
-            Ok(engine) => patiently(async || engine.remove_all(run).await).await,
+            Ok(engine) => empty_patiently(engine, run).await,
             Err(error) => Err(error),
         };
-        let fate = removed.map_or_else(|error| Fate::Left(error.with_hint()), |()| Fate::Removed);
+        let fate = |thing: &Thing| match &removed {
+            Err(error) => Fate::Left(error.with_hint()),
+            Ok(names) if names.contains(&thing.name) => Fate::Removed,
+            Ok(_) => Fate::Gone,
+        };
         let of_run = things.clone().filter(|(_, thing)| thing.run == run);
-        fates.extend(of_run.map(|(entry, _)| (*entry, fate.clone())));
+        fates.extend(of_run.map(|(entry, thing)| (*entry, fate(thing))));
     }
     fates
 }
 
-/// An engine refuses what it is about to remove already, as a runner that was killed has asked it to.
-async fn patiently(remove: impl AsyncFn() -> Result<(), TransportError>) -> Result<(), TransportError> {
+/// An engine refuses what it is about to remove already, as a runner that was killed has asked it to. Returns
+/// the names of what was there.
+async fn empty_patiently(engine: &Engine, run: &str) -> Result<BTreeSet<String>, TransportError> {
+    let mut found = BTreeSet::new();
     for _ in 1..REMOVALS {
-        if remove().await.is_ok() {
-            return Ok(());
+        if engine.remove_all(run, &mut found).await.is_ok() {
+            return Ok(found);
         }
         tokio::time::sleep(BETWEEN_REMOVALS).await;
     }
-    remove().await
+    engine.remove_all(run, &mut found).await.map(|()| found)
 }
 
 async fn sweep(machine: &Machine, things: &[&(Entry, Thing)]) -> BTreeMap<Entry, Fate> {
     let mut fates = BTreeMap::new();
-    let mut lines = String::new();
+    // Processes first, since they would go on writing; other files of the run last, since they lie where
+    // directories may, and each directory is told of as such.
+    let [mut ends, mut directories, mut files] = [const { String::new() }; 3];
     for (index, (entry, thing)) in things.iter().enumerate() {
-        match line(index, thing) {
-            Ok(line) => lines += &line,
+        match lines(index, thing) {
+            Ok((end, remove)) if thing.kind == Kind::Processes => {
+                ends += &end;
+                files += &remove;
+            }
+            Ok((_, remove)) => directories += &remove,
             Err(reason) => drop(fates.insert(*entry, Fate::Left(reason))),
         }
     }
-    let by_root = match machine.sudo {
-        Sudo::Passwordless => "root() { [ \"$(id -u)\" != 0 ] && sudo -n \"$@\" 2>/dev/null; }",
-        Sudo::None => "root() { return 1; }",
-    };
-    let printed = job::query(&*machine.transport, &format!("{by_root}\n{SCRIPT}\n{lines}:")).await;
+    let script = format!("{}{SCRIPT}\n{ends}{directories}{files}:", removal::functions(machine.sudo));
+    let printed = job::query(&*machine.transport, &script).await;
     for (index, (entry, _)) in things.iter().enumerate() {
         fates.entry(*entry).or_insert_with(|| match &printed {
             Ok(printed) => parse(index, &String::from_utf8_lossy(printed)),
@@ -125,12 +135,12 @@ end() {
 }
 gone() {
   [ -e "$2" ] || [ -L "$2" ] || return
-  why=$(rm -rf "$2" 2>&1) || root rm -rf "$2" || { chmod -R u+rwx "$2" 2>/dev/null; why=$(rm -rf "$2" 2>&1); }
-  [ -e "$2" ] || [ -L "$2" ] && echo "$1 left $why" | head -n 1 || echo "$1 removed"
+  remove "$2" && echo "$1 removed" || echo "$1 left $why"
 }"#;
 
-/// The part of the script that removes `thing` and prints `INDEX removed`, `INDEX left WHY`, or nothing.
-fn line(index: usize, thing: &Thing) -> Result<String, String> {
+/// The parts of the script that end processes of `thing` and that remove its files; each prints `INDEX removed`,
+/// `INDEX left WHY`, or nothing.
+fn lines(index: usize, thing: &Thing) -> Result<(String, String), String> {
     let mark = format!("runner-{}-", thing.run);
     let is_id = !thing.run.is_empty() && thing.run.chars().all(|letter| letter.is_ascii_alphanumeric());
     let is_own = match thing.kind {
@@ -141,11 +151,11 @@ fn line(index: usize, thing: &Thing) -> Result<String, String> {
         return Err("its name does not tell that it is the run's".into());
     }
     Ok(match thing.kind {
-        Kind::Processes => format!(
-            "end {index} {}\nfor b in {FILES}; do for f in \"$b/{mark}\"*; do gone {index} \"$f\"; done; done\n",
-            quote(&mark)
+        Kind::Processes => (
+            format!("end {index} {}\n", quote(&mark)),
+            format!("for b in {FILES}; do for f in \"$b/{mark}\"*; do gone {index} \"$f\"; done; done\n"),
         ),
-        _ => format!("gone {index} {}\n", quote(&thing.name)),
+        _ => (String::new(), format!("gone {index} {}\n", quote(&thing.name))),
     })
 }
 
@@ -180,11 +190,11 @@ mod tests {
             (Kind::Processes, "runner-0badcafe-", true),
             (Kind::Processes, "", false),
         ] {
-            assert_eq!(line(0, &thing(kind, name)).is_ok(), is_removed, "{name}");
+            assert_eq!(lines(0, &thing(kind, name)).is_ok(), is_removed, "{name}");
         }
         let run = "*".to_owned();
         let any = Thing { run, ..thing(Kind::Processes, "runner-*-") };
-        assert!(line(0, &any).is_err());
+        assert!(lines(0, &any).is_err());
     }
 
     #[test]

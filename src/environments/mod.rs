@@ -3,6 +3,7 @@
 
 mod container;
 mod leftovers;
+mod removal;
 mod shared;
 
 use std::sync::Arc;
@@ -11,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::hosts::{Entry, Kind, Ledger, Machine};
 use crate::spec::environment::{Environment, Fresh};
-use crate::spec::host::Sudo;
 use crate::transports::docker::Container;
 use crate::transports::{Transport, TransportError, job};
 
@@ -165,14 +165,13 @@ impl Place {
 
     /// Ends the processes of this place, and removes its directory, seen as `directory` over `transport`.
     async fn sweep(&self, transport: &dyn Transport, directory: &str) -> Result<(), TransportError> {
-        let directory = job::quote(directory);
         // A step with `sudo` may have left what only root can remove.
-        let by_root = match self.machine.sudo {
-            Sudo::Passwordless => format!("sudo -n rm -rf {directory} 2>/dev/null || "),
-            Sudo::None => String::new(),
-        };
         let remove = match self.made.is_there {
-            true => format!("rm -rf {directory} 2>/dev/null || {by_root}rm -rf {directory}"),
+            true => format!(
+                "{}remove {} || {{ echo \"$why\" >&2; exit 1; }}",
+                removal::functions(self.machine.sudo),
+                job::quote(directory)
+            ),
             false => String::new(),
         };
         let script = format!("{}\n{remove}", job::sweep_place(&self.id, false));

@@ -82,6 +82,8 @@ impl<'a> Aside<'a> {
             self.returning.clear();
             for (host, gone) in &mut self.gone {
                 gone.is_given_up = false;
+                let within_s = LAST_WAITS.iter().sum();
+                self.run.say(Event::HostAwaited { host: host.clone(), within_s });
                 let waits = LAST_WAITS.map(Duration::from_secs).to_vec();
                 self.returning.push(Box::pin(try_again(self.run, host.clone(), waits)));
             }

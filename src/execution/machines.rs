@@ -75,7 +75,8 @@ impl Machines {
         let Some(connector) = &run.connector else { return Err(format!("`{host}` is not connected")) };
         let connected = connector(host.to_owned()).await;
         let (machine, facts) = connected.map_err(|error| error.with_hint())?;
-        // Before anything is made there.
+        // What an earlier sitting has left there ends before anything else is made there.
+        environments::remove_left(&machine, run.shared.ledger()).await;
         environments::begin(&machine, &run.id, run.shared.ledger()).map_err(|error| error.with_hint())?;
         if let Ok(mut machines) = self.0.lock() {
             machines.insert(host.to_owned(), Ok(machine));

@@ -136,6 +136,8 @@ impl Run {
             by = limits::over(deadline) => {
                 self.stop_by(by);
                 self.stop.cancel();
+                // Nor is any machine waited for that does not answer.
+                crate::transports::hurry();
                 running.await;
             }
         }

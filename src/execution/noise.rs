@@ -232,20 +232,25 @@ pub(super) fn of(run: &Run, place: &Place, ended: &Ended, is_alone: bool) -> Opt
     Some(noise)
 }
 
-/// The load that the commands of a run have left on each machine.
+/// What of the load on each machine comes from the commands of a run, and the load after the last of them.
 #[derive(Debug, Default)]
-pub(super) struct Loads(Mutex<BTreeMap<String, f64>>);
+pub(super) struct Loads(Mutex<BTreeMap<String, (f64, f64)>>);
 
 impl Loads {
     /// What the last command has left there.
     pub(super) fn left_on(&self, machine: &str) -> Option<f64> {
-        self.0.lock().ok()?.get(machine).copied()
+        self.0.lock().ok()?.get(machine).map(|(own, _)| *own)
     }
 
-    /// Keeps what this one has left.
+    /// Keeps what this one has left: what was there of earlier ones, as far as it has not faded, and what the
+    /// load rose by meanwhile. What others do all the time is in neither.
     pub(super) fn keep(&self, machine: &str, noise: &Noise) {
-        if let (Some(load), Ok(mut loads)) = (noise.load_after, self.0.lock()) {
-            loads.insert(machine.to_owned(), load);
+        if let (Some(before), Some(after), Ok(mut loads)) =
+            (noise.load_before, noise.load_after, self.0.lock())
+        {
+            let (own, last) = loads.get(machine).copied().unwrap_or_default();
+            let faded = if last > 0.0 { own * (before / last).min(1.0) } else { 0.0 };
+            loads.insert(machine.to_owned(), ((faded + after - before).clamp(0.0, after), after));
         }
     }
 }

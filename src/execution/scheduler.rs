@@ -127,11 +127,11 @@ impl Schedule<'_> {
 
     /// Keeps what is known of a cell; whether that is enough.
     fn keep(&mut self, cell: usize, sample: Sample) -> bool {
-        let is_enough = sample.is_enough(self.run);
-        match is_enough {
-            true => drop(self.known.insert(cell)),
-            false => drop(self.samples.insert(cell, sample)),
+        let is_enough = self.known.contains(&cell) || sample.is_enough(self.run);
+        if is_enough {
+            self.known.insert(cell);
         }
+        self.samples.insert(cell, sample);
         is_enough
     }
 

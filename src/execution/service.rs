@@ -180,7 +180,7 @@ pub(super) async fn start<'a>(
         }
         () = stop.cancelled() => Failure::interrupted(Stage::Service),
     };
-    Err((failure, started.stop().await))
+    Err((failure, started.stop().await.0))
 }
 
 /// Resolves when one of `services` dies; one that ends with exit code 0 has done its work.
@@ -209,13 +209,15 @@ impl Started<'_> {
         self.end().await;
         match &self.ended {
             Some(Ok(ended)) if ended.exit_code == 0 => future::pending().await,
-            _ => {
-                let reason = self.last_words("it died while the workload ran");
-                let failure =
-                    Failure::new(Stage::Service, format!("service `{}`: {reason}", self.place.name));
-                failure.with(self.cause(false))
-            }
+            _ => self.failure(),
         }
+    }
+
+    /// That it has died, with its last words.
+    fn failure(&self) -> Failure {
+        let reason = self.last_words("it died while the workload ran");
+        let failure = Failure::new(Stage::Service, format!("service `{}`: {reason}", self.place.name));
+        failure.with(self.cause(false))
     }
 
     /// Why it has ended; what it printed tells only of its start.
@@ -240,12 +242,17 @@ impl Started<'_> {
         }
     }
 
-    /// Ends it, if it has not ended, and returns what it printed.
-    pub(super) async fn stop(mut self) -> Option<Ended> {
+    /// Ends it, if it has not ended, and returns what it printed, and why the trial is spoilt where it died before
+    /// it was ended.
+    pub(super) async fn stop(mut self) -> (Option<Ended>, Option<Failure>) {
         self.stop.cancel();
         self.end().await;
-        let ended = self.ended?;
+        let death = match &self.ended {
+            Some(Ok(ended)) if ended.stopped.is_some() || ended.exit_code == 0 => None,
+            _ => Some(self.failure()),
+        };
+        let Some(ended) = self.ended else { return (None, death) };
         self.telling.end(self.run, &ended);
-        ended.ok()
+        (ended.ok(), death)
     }
 }

@@ -176,16 +176,10 @@ async fn with_services(
             }
         }
     };
-    for service in started {
-        let place = service.place;
-        let ended = service.stop().await;
-        if let Some(ended) = &ended {
-            gathered.keep_noise_of(run, place, ended, state);
-        }
-        gathered.keep_service(&place.name, ended);
-    }
+    let served = stop_all(run, started, state, gathered).await;
     // Only now: a metric may stand in what a service has printed.
     let measured = measured?;
+    served?;
     let read = read(run, cell, &measured, &context, gathered);
     // A command that failed is the reason why its files are not there.
     match (read, gathered.not_fetched.take()) {
@@ -196,6 +190,29 @@ async fn with_services(
             Err(failure)
         }
     }
+}
+
+/// Stops the services and keeps what they printed. The end of one that has died may not have been seen yet when
+/// the workload ended; it has served less than all of it.
+async fn stop_all(
+    run: &Run,
+    services: Vec<Started<'_>>,
+    state: &CellState,
+    gathered: &mut Gathered,
+) -> Result<(), Failure> {
+    let mut dead = None;
+    for service in services {
+        let place = service.place;
+        let (ended, death) = service.stop().await;
+        dead = dead.or(death);
+        if let Some(ended) = &ended {
+            gathered.keep_noise_of(run, place, ended, state);
+        }
+        gathered.keep_service(&place.name, ended);
+    }
+    let Some(death) = dead else { return Ok(()) };
+    gathered.verdicts.services = Verdict::Failed;
+    Err(death)
 }
 
 /// What happens while the services run.

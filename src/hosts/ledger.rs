@@ -104,7 +104,8 @@ impl Ledger {
         let failed = |error: io::Error| unwritable(path, &error);
         let mut state = State::read(path, variables)?;
         let file = OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
-        file.set_len(state.whole(path).map_err(failed)?).map_err(failed)?;
+        let length = fs::read(path).map(|bytes| whole(&bytes) as u64);
+        length.and_then(|length| file.set_len(length)).map_err(failed)?;
         // Its name, too, must be there after a power cut.
         let folder = path.parent().unwrap_or(Path::new("."));
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
@@ -180,11 +181,13 @@ impl Ledger {
 impl State {
     fn read(path: &Path, variables: &BTreeMap<String, String>) -> Result<State, TransportError> {
         let mut state = State { variables: variables.clone(), ..State::default() };
-        let text = match fs::read_to_string(path) {
+        let mut bytes = match fs::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(state),
             read => read.map_err(|error| unreadable(path, &error.to_string()))?,
         };
-        for (index, line) in text.split_inclusive('\n').enumerate().filter(|(_, line)| line.ends_with('\n')) {
+        bytes.truncate(whole(&bytes));
+        let text = String::from_utf8(bytes).map_err(|error| unreadable(path, &error.to_string()))?;
+        for (index, line) in text.lines().enumerate() {
             let wrong = |why: &str| unreadable(path, &format!("line {}: {why}", index + 1));
             let line: Line = serde_json::from_str(line).map_err(|error| wrong(&error.to_string()))?;
             match line.what {
@@ -198,12 +201,6 @@ impl State {
             }
         }
         Ok(state)
-    }
-
-    /// How many bytes of the file are whole lines.
-    fn whole(&self, path: &Path) -> io::Result<u64> {
-        let bytes = fs::read(path)?;
-        Ok(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last as u64 + 1))
     }
 
     fn append(&mut self, what: What, is_synced: bool) -> Result<(), TransportError> {
@@ -221,6 +218,14 @@ impl State {
         };
         write().map_err(|error: io::Error| unwritable(path, &error))
     }
+}
+
+/// How many of the bytes of a ledger are whole lines: the end of the last one may be missing, or, after a power
+/// cut, some of its blocks never came to the disk and are zeros.
+fn whole(bytes: &[u8]) -> usize {
+    let last = bytes.split_inclusive(|byte| *byte == b'\n').next_back().unwrap_or_default();
+    let is_torn = !last.ends_with(b"\n") || last.contains(&0);
+    if is_torn { bytes.len() - last.len() } else { bytes.len() }
 }
 
 /// The names of the variables that the file `path` names.
@@ -305,6 +310,20 @@ mod tests {
             let again = Ledger::open(&path, &none).unwrap();
             again.made(thing("/w/four")).unwrap();
             assert_eq!(Ledger::read(&path, &none).unwrap(), [thing("/w/two"), thing("/w/four")]);
+        }
+    }
+
+    #[test]
+    fn zeros_after_a_power_cut_are_a_torn_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, none) = (folder.path().join("ledger.jsonl"), BTreeMap::new());
+        Ledger::open(&path, &none).unwrap().made(thing("/w/one")).unwrap();
+        let whole = fs::read(&path).unwrap();
+        for end in [&[0; 90][..], b"\0\0\0\"run\":\"0badcafe\"}\n"] {
+            fs::write(&path, [&whole, end].concat()).unwrap();
+            assert_eq!(Ledger::read(&path, &none).unwrap(), [thing("/w/one")]);
+            Ledger::open(&path, &none).unwrap().made(thing("/w/two")).unwrap();
+            assert_eq!(Ledger::read(&path, &none).unwrap(), [thing("/w/one"), thing("/w/two")]);
         }
     }
 

@@ -2,6 +2,7 @@
 //! as the run takes. When the runner is gone, so is the lock. Read [`lock_all`] and [`Lock`] first.
 
 mod keeper;
+mod runner;
 mod script;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use super::Machine;
 use crate::transports::{Output, Transport, TransportError, job};
 
 pub(super) use keeper::Lock;
+pub use runner::Runner;
 pub(super) use script::look;
 
 /// The longest pause before all machines are tried again, so that two runs which want the same ones do not
@@ -31,8 +33,13 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 pub struct Claim {
     /// The run.
     pub run: String,
-    /// Runs that have ended without freeing their machines: what they hold is taken over.
+    /// Runs that have ended without freeing their machines: what they hold is taken over as soon as their
+    /// runner is known to be gone, and their jobs are not waited for.
     pub predecessors: Vec<String>,
+    /// Whether a job that goes on without its runner would disturb.
+    pub measures: bool,
+    /// This process.
+    pub runner: Runner,
     /// Who it is, as others read it.
     pub text: String,
 }
@@ -44,7 +51,13 @@ impl Claim {
         let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let since = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC");
         let text = format!("{user}@{}: {what}, run {run}, since {since}", machine.trim());
-        Claim { run: run.to_owned(), predecessors: Vec::new(), text: printable(&text) }
+        Claim {
+            run: run.to_owned(),
+            predecessors: Vec::new(),
+            measures: true,
+            runner: Runner::this(),
+            text: printable(&text),
+        }
     }
 }
 
@@ -66,6 +79,10 @@ pub(super) struct Holder {
     run: String,
     host: String,
     pub text: String,
+    /// Of which process the lock is, where it says so.
+    runner: Option<Runner>,
+    /// Which of its shells holds it: the run and the mark in the lock's folder.
+    mark: String,
 }
 
 /// A shell on a machine that holds its lock.
@@ -123,9 +140,10 @@ pub async fn lock_all(
         join_all(held.into_iter().map(|(_, hold)| hold.release())).await;
         for (machine, holder) in &busy {
             refuse(machine, holder, claim, may_wait)?;
-            if !told.contains(&(machine.name.clone(), holder.clone())) {
+            let what = (machine.name.clone(), holder.text.clone());
+            if !told.contains(&what) {
                 tell(&machine.name, &holder.text);
-                told.push((machine.name.clone(), holder.clone()));
+                told.push(what);
             }
         }
         // A machine that can't be waited for is asked again after a pause.
@@ -149,10 +167,27 @@ fn refuse(machine: &Machine, holder: &Holder, claim: &Claim, may_wait: bool) -> 
     Err(error(message, "without `--no-wait` the run waits until it is free"))
 }
 
-/// Tries to lock one machine, under the name `host`.
+/// Tries to lock one machine, under the name `host`. What a predecessor holds is taken over only when its runner
+/// is gone for certain: a copy of its results may be what is gone on with, and the run itself at work.
 async fn take(transport: &Arc<dyn Transport>, claim: &Claim, host: &str) -> Result<Taken, TransportError> {
+    match take_from(transport, claim, host, None).await? {
+        Taken::Busy(Holder { run, runner: Some(runner), mark, .. })
+            if claim.predecessors.contains(&run) && runner.is_gone() =>
+        {
+            take_from(transport, claim, host, Some(&mark)).await
+        }
+        taken => Ok(taken),
+    }
+}
+
+async fn take_from(
+    transport: &Arc<dyn Transport>,
+    claim: &Claim,
+    host: &str,
+    gone: Option<&str>,
+) -> Result<Taken, TransportError> {
     let token = job::next_number().to_string();
-    let (hold, stop) = (script::hold(claim, host, &token), CancellationToken::new());
+    let (hold, stop) = (script::hold(claim, host, &token, gone), CancellationToken::new());
     let guard = stop.clone().drop_guard();
     let shell = transport.clone();
     let mut ended = tokio::spawn(async move { shell.run(&hold, &stop).await });
@@ -199,12 +234,14 @@ fn parse(host: &str, output: &Output) -> Result<Holder, TransportError> {
         let why = first.strip_prefix("failed ").or_else(|| said.lines().last());
         return Err(failed(host, why.unwrap_or("its shell has ended")));
     };
-    let (run, name) = rest.split_once(' ').unwrap_or((rest, ""));
+    let (run, mark) = rest.split_once(' ').unwrap_or((rest, ""));
     let text = lines.next().map(printable).filter(|text| !text.is_empty());
     Ok(Holder {
         run: run.to_owned(),
-        host: name.to_owned(),
+        host: mark.rsplit_once(':').map_or("", |(host, _)| host).to_owned(),
         text: text.unwrap_or_else(|| "somebody who does not tell".into()),
+        runner: lines.next().and_then(Runner::parse),
+        mark: rest.to_owned(),
     })
 }
 

@@ -205,6 +205,11 @@ impl Plan {
         names
     }
 
+    /// Whether some trial is a warm-up.
+    pub fn has_warmup(&self) -> bool {
+        self.inner.grids.iter().any(|grid| grid.cells > 0 && grid.warmup > 0)
+    }
+
     /// Whether some cell has a service.
     pub fn has_services(&self) -> bool {
         self.inner.grids.iter().any(|grid| !grid.services.is_empty())

@@ -19,12 +19,15 @@ pub fn changes(was: &Manifest, is: &Manifest) -> Vec<String> {
         list(in_order.filter(|cell| one.contains_key(cell.as_str()) && !other.contains_key(cell.as_str())))
     };
     let both: Vec<_> = is.cells.iter().filter_map(|cell| Some((*before.get(&*cell.cell)?, cell))).collect();
-    let other = both.iter().filter(|(was, is)| was.settings != is.settings);
+    let other = both.iter().filter(|(was, is)| of_cell(was) != of_cell(is));
     let mut lines = Vec::new();
     lines.extend(only(&now, &before, &is.cells).map(|cells| format!("new cells: {cells}")));
     lines.extend(only(&before, &now, &was.cells).map(|cells| format!("cells that are no more: {cells}")));
     lines.extend(list(other.map(|(_, is)| is.cell.clone())).map(|cells| format!("other settings: {cells}")));
-    lines.extend(counts(&both, "repetitions", |cell| cell.repetitions));
+    let fixed: Vec<_> =
+        both.iter().filter(|(was, is)| was.adaptive.is_some() == is.adaptive.is_some()).copied().collect();
+    lines.extend(counts(&fixed, "repetitions", |cell| cell.repetitions));
+    lines.extend(rules(&both));
     lines.extend(counts(&both, "warm-up trials", |cell| cell.warmup));
     if was.order != is.order {
         lines.push(format!("order: {}, was {}", is.order, was.order));
@@ -39,11 +42,54 @@ pub fn changes(was: &Manifest, is: &Manifest) -> Vec<String> {
         lines.push("the cells come in another order".to_owned());
     }
     let hosts: BTreeSet<_> = was.hosts.keys().collect();
-    lines.extend(hosts.into_iter().filter_map(|host| {
-        let (was, is) = (was.hosts.get(host)?, is.hosts.get(host)?);
-        (was != is).then(|| format!("host {host}: {is}, was {was}"))
-    }));
+    let mut elsewhere: Vec<String> = hosts
+        .into_iter()
+        .filter_map(|host| {
+            let (was, is) = (was.hosts.get(host)?, is.hosts.get(host)?);
+            (was != is).then(|| format!("host {host}: {is}, was {was}"))
+        })
+        .collect();
+    if let (Some(was), Some(is)) = (&was.inputs, &is.inputs) {
+        elsewhere.extend(is.changes(was));
+    }
+    if elsewhere.is_empty() {
+        // Of something that a run does not keep in words: a label of a host, or an older runner.
+        let other =
+            both.iter().filter(|(was, is)| of_cell(was) == of_cell(is) && was.settings != is.settings);
+        let cells = list(other.map(|(_, is)| is.cell.clone()));
+        elsewhere.extend(cells.map(|cells| format!("other files, variables or hosts: {cells}")));
+    }
+    lines.extend(elsewhere);
     lines
+}
+
+/// The part of the settings that is written in the experiment.
+fn of_cell(cell: &PlannedCell) -> &str {
+    cell.settings.split_once('-').map_or(&*cell.settings, |(of_cell, _)| of_cell)
+}
+
+/// A line for each part of the rules of adaptive repetitions that is another one; the most trials are counted as
+/// repetitions.
+fn rules(both: &[(&PlannedCell, &PlannedCell)]) -> Vec<String> {
+    let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (was, is) in both {
+        let mut add = |line: String| groups.entry(line).or_default().push(is.cell.clone());
+        match (was.adaptive, is.adaptive) {
+            (Some(was), Some(is)) => {
+                if was.min != is.min {
+                    add(format!("min: {}, was {}", is.min, was.min));
+                }
+                if was.until != is.until {
+                    add(format!("until: {}, was {}", is.until, was.until));
+                }
+            }
+            (None, Some(rule)) => add(format!("repetitions: {rule}, were {}", was.repetitions)),
+            (Some(rule), None) => add(format!("repetitions: {}, were {rule}", is.repetitions)),
+            (None, None) => {}
+        }
+    }
+    let line = |(line, cells): (String, Vec<String>)| Some(format!("{line}: {}", list(cells.into_iter())?));
+    groups.into_iter().filter_map(line).collect()
 }
 
 fn by_name(manifest: &Manifest) -> BTreeMap<&str, &PlannedCell> {
@@ -77,6 +123,7 @@ fn list(names: impl Iterator<Item = String>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Inputs;
 
     fn manifest(cells: &[(&str, &str, u32, u32)]) -> Manifest {
         let cell = |(name, settings, repetitions, warmup): &(&str, &str, u32, u32)| {
@@ -119,6 +166,30 @@ mod tests {
         ] {
             assert_eq!(changes(&was, &is), lines);
         }
+    }
+
+    #[test]
+    fn what_is_taken_from_elsewhere_is_told_by_name() {
+        let mut was = manifest(&[("a", "1-1", 20, 0)]);
+        let inputs = |script: &str, tag: &str, salt: &str| Inputs {
+            salt: salt.into(),
+            files: [("s.sh".to_owned(), script.to_owned())].into(),
+            variables: [("TAG".to_owned(), tag.to_owned())].into(),
+        };
+        was.inputs = Some(inputs("1", "1", "salt"));
+        was.cells[0].adaptive =
+            serde_json::from_str(r#"{ "min": 6, "max": 20, "until": "0.001%" }"#).unwrap();
+        assert_eq!(changes(&was, &was), [""; 0]);
+        let mut is = Manifest { inputs: Some(inputs("2", "2", "salt")), ..was.clone() };
+        is.cells[0].settings = "1-2".into();
+        assert_eq!(changes(&was, &is), ["files: `s.sh` has other contents", "`env.TAG` has another value"]);
+        is.inputs = Some(inputs("1", "2", "other salt"));
+        assert_eq!(changes(&was, &is), ["other files, variables or hosts: a"]);
+        let mut is = was.clone();
+        is.cells[0].adaptive = serde_json::from_str(r#"{ "min": 7, "max": 20, "until": "50%" }"#).unwrap();
+        assert_eq!(changes(&was, &is), ["min: 7, was 6: a", "until: 50%, was 0.001%: a"]);
+        is.cells[0].adaptive = None;
+        assert_eq!(changes(&was, &is), ["repetitions: 20, were 6–20 until 0.001%: a"]);
     }
 
     #[test]

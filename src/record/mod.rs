@@ -4,6 +4,7 @@
 mod changes;
 mod error;
 mod files;
+mod inputs;
 mod layout;
 mod lock;
 mod newest;
@@ -29,6 +30,7 @@ pub use crate::plan::{Adaptive, Phase};
 pub use changes::changes;
 pub use error::RecordError;
 pub use files::write_file;
+pub use inputs::Inputs;
 pub use layout::{RunDirectory, directory_name};
 pub use lock::{hold, is_being_written};
 pub use newest::newest_run;
@@ -111,13 +113,14 @@ pub struct Record {
 }
 
 impl Record {
-    /// What is kept of `outcome`; `outputs` are its captured outputs as they lie on disk.
-    pub fn new(outcome: &Outcome, cell: &Cell, outputs: Vec<KeptOutput>) -> Self {
+    /// What is kept of `outcome`; `settings` are those that the manifest has of its cell, and `outputs` its captured
+    /// outputs as they lie on disk.
+    pub fn new(outcome: &Outcome, cell: &Cell, settings: &str, outputs: Vec<KeptOutput>) -> Self {
         Self {
             v: FORMAT_VERSION,
             trial: outcome.trial.id(),
             cell: cell.name.to_string(),
-            settings: cell.id.clone(),
+            settings: settings.to_owned(),
             workload: cell.workload.clone(),
             host: cell.host.clone(),
             environment: cell.environment.clone(),
@@ -210,6 +213,9 @@ pub struct Manifest {
     /// How each host is reached, by name, e.g. `ssh pi@192.0.2.11`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, String>,
+    /// What the cells take from the machine of the command; missing in runs of older runners.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Inputs>,
     /// Every cell in the order of the file: the rows and columns of the report.
     pub cells: Vec<PlannedCell>,
     /// The cell settings that comparisons are made against: axis name to value, e.g. `environment: native`.
@@ -271,8 +277,9 @@ pub struct PlannedCell {
     /// Planned warm-up trials.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub warmup: u32,
-    /// The digest of its settings, [`Cell::id`]: a record with another one counts no longer. Empty in runs
-    /// that were made before it was kept.
+    /// The digest of its settings: a record with another one counts no longer. [`Cell::id`], and after a `-` the
+    /// digest of what it takes from elsewhere: see [`Inputs`], and the hosts. Empty in runs that were made before
+    /// it was kept.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub settings: String,
     /// What ends them earlier.

@@ -15,11 +15,14 @@ pub fn newest_run(results: &Path) -> Result<Option<RunDirectory>, RecordError> {
         let found = list_folder(&experiment)?.into_iter().map(RunDirectory::new);
         runs.extend(found.filter(|directory| directory.manifest().is_file()));
     }
-    // A name is the time of the start; in one second, `…Z-10` comes after `…Z-9`.
-    Ok(runs.into_iter().max_by_key(|directory| {
-        let name = directory.name();
-        (is_being_written(directory), name.chars().take(20).collect::<String>(), name.len(), name)
-    }))
+    Ok(runs.into_iter().max_by_key(|directory| (is_being_written(directory), age(directory))))
+}
+
+/// What runs are sorted by, the oldest first: a name is the time of the start, and in one second `…Z-10` comes
+/// after `…Z-9`.
+pub(super) fn age(directory: &RunDirectory) -> (String, usize, String) {
+    let name = directory.name();
+    (name.chars().take(20).collect(), name.len(), name)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a run on disk")]
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::files::{list_folder, read_file};
+use super::newest::age;
 use super::tail::is_torn;
 use super::{
     FORMAT_VERSION, HostFacts, Manifest, Phase, PlannedCell, Record, RecordError, RunDirectory, Snapshot,
@@ -178,7 +179,7 @@ pub fn list_runs(experiment: &Path) -> Result<Vec<ListedRun>, RecordError> {
             directory,
         })
         .collect();
-    runs.reverse();
+    runs.sort_by_cached_key(|run| Reverse(age(&run.directory)));
     Ok(runs)
 }
 

@@ -88,8 +88,11 @@ impl RunWriter {
         }
         write_file(&path, experiment.as_bytes())?;
         write_json(&directory.manifest(), &manifest, &secrets)?;
-        // It tells what the earlier sitting did last.
-        remove_file(&directory.status())?;
+        // It tells what the earlier sitting did last; the others are made of what it has measured, and would be
+        // taken for the result of this one if it is killed.
+        for path in [directory.status(), directory.report(), directory.summary(), directory.samples()] {
+            remove_file(&path)?;
+        }
         let endings =
             earlier.last_attempts().map(|record| (record.trial.clone(), (record.phase, record.status)));
         Ok(Self {
@@ -134,7 +137,10 @@ impl RunWriter {
 
     /// Keeps what became of a trial: its outputs, then its record. When this returns, both are on disk.
     pub fn write_outcome(&mut self, outcome: &Outcome, cell: &Cell) -> Result<Record, RecordError> {
-        let record = Record::new(outcome, cell, self.write_outputs(outcome)?);
+        let planned = self.manifest.cells.get(outcome.trial.index);
+        let planned = planned.filter(|planned| planned.cell == cell.name.as_str());
+        let settings = planned.map_or(&cell.id, |planned| &planned.settings);
+        let record = Record::new(outcome, cell, settings, self.write_outputs(outcome)?);
         self.append(&record)?;
         self.endings.insert(record.trial.clone(), (record.phase, record.status));
         Ok(record)
@@ -263,6 +269,7 @@ mod tests {
             stopped: None,
             sittings: vec![sitting("0badcafe")],
             hosts: BTreeMap::new(),
+            inputs: None,
             cells: vec![PlannedCell::from(&cell())],
             baseline: BTreeMap::new(),
             counts: BTreeMap::new(),

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{estimates, notes, sections};
-use crate::analysis::{Summary, suspicious_hosts};
+use crate::analysis::{Summary, open, suspicious_hosts};
 use crate::record::{Manifest, Phase, Run, Status};
 
 /// A whole report.
@@ -29,6 +29,9 @@ pub struct ReportView {
     pub sittings: Option<String>,
     /// Whether the run was stopped before its end.
     pub interrupted: bool,
+    /// How many more trials adaptive cells may need at most, in a run that is not over; none where there are none.
+    #[serde(default)]
+    pub open: Option<String>,
     /// By what the run was stopped before its last trial; none where it was not.
     pub stopped: Option<String>,
     /// How many measured trials have a record.
@@ -148,6 +151,7 @@ impl ReportView {
             duration: seconds(manifest).map(duration),
             sittings: (sittings > 1).then(|| sittings.to_string()),
             interrupted: manifest.interrupted,
+            open: Some(open(run)).filter(|open| *open > 0).map(|open| open.to_string()),
             stopped: manifest.stopped.clone(),
             tried: measured.len().to_string(),
             ok: ok.to_string(),

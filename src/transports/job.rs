@@ -174,8 +174,33 @@ pub async fn query_once(transport: &dyn Transport, script: &str) -> Result<Vec<u
 async fn ask(transport: &dyn Transport, script: &str) -> Result<Answer, TransportError> {
     let mut shell = shells::take(transport).await?;
     let answer = shell.ask(script).await?;
+    transport.shells().set_lost(false);
     transport.shells().give_back(shell);
     Ok(answer)
+}
+
+/// Defines the function `orphans` for `sh`: for each run that has a job here while its runner, or the way to it,
+/// is gone, it prints a line: the run's id, and until when the job may go on (nothing where that is not known).
+/// Seen are jobs of this user, on the machine itself.
+pub fn orphans() -> String {
+    let (files, folder, alone) = (texts::FILES, texts::FOLDER, texts::ALONE);
+    format!(
+        r#"orphans() {{
+{files}; do
+for f in "$b"/runner-*{folder}*/{alone}; do
+[ -f "$f" ] || continue
+f=${{f%/*}}
+for k in "$f"/*.pid; do
+[ -s "$k" ] && [ ! -e "${{k%.pid}}.end" ] && read -r j <"$k" && [ -d "/proc/$j" ] || continue
+read -r u <"$f/{alone}"
+r=${{f##*/runner-}}
+echo "${{r%%-*}} $u"
+break
+done
+done
+done 2>/dev/null
+}}"#
+    )
 }
 
 /// Text quoted for `sh`.

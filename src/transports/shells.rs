@@ -220,14 +220,14 @@ impl Shells {
         let _ = tokio::time::timeout(FAREWELL, end).await;
     }
 
-    fn set_lost(&self, is_lost: bool) -> Option<Instant> {
+    pub(super) fn set_lost(&self, is_lost: bool) -> Option<Instant> {
         let mut lost = self.lost.lock().ok()?;
         *lost = if is_lost { lost.or_else(|| Some(Instant::now())) } else { None };
         *lost
     }
 
     /// Whether a lost way is still to be looked for. All who look count from the same moment.
-    fn may_wait(&self, transport: &dyn Transport) -> bool {
+    pub(super) fn may_wait(&self, transport: &dyn Transport) -> bool {
         let since = self.set_lost(true);
         !is_in_a_hurry() && since.is_some_and(|since| since.elapsed() < transport.reconnect())
     }

@@ -9,12 +9,13 @@ use crate::hosts::Thing;
 /// What became of everything that a run has left.
 pub fn show_fates(directory: &Path, fates: &[(Thing, Fate)]) {
     tell(&format!("{}:", directory.display()));
+    let width = fates.iter().map(|(thing, _)| thing.host.len() + 1).max().unwrap_or_default();
     for (thing, fate) in fates {
-        let host = &thing.host;
+        let host = format!("{:width$}", format!("{}:", thing.host));
         tell(&match fate {
-            Fate::Removed => format!("  removed     {host}: {thing}"),
-            Fate::Gone => format!("  gone before {host}: {thing}"),
-            Fate::Left(reason) => format!("  {RED}still there{PLAIN} {host}: {thing}: {reason}"),
+            Fate::Removed => format!("  removed      {host} {thing}"),
+            Fate::Gone => format!("  gone before  {host} {thing}"),
+            Fate::Left(reason) => format!("  {RED}still there{PLAIN}  {host} {thing}: {reason}"),
         });
     }
 }

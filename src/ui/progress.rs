@@ -45,6 +45,8 @@ pub struct Progress {
     told: Timestamp,
     /// Hosts that failed, until it is known that the run goes on without them.
     held: Vec<String>,
+    /// Whether warm-up is among the trials.
+    has_warmup: bool,
 }
 
 impl Progress {
@@ -54,7 +56,15 @@ impl Progress {
         let here = plan.hosts().into_iter().filter(is_here).collect();
         let board = (verbosity != Verbosity::Quiet && console::is_terminal()).then(Pace::default);
         let (monitor, zone) = (Monitor::new(plan, here, now), TimeZone::system());
-        let mut progress = Progress { monitor, verbosity, board, zone, told: now, held: Vec::new() };
+        let mut progress = Progress {
+            monitor,
+            verbosity,
+            board,
+            zone,
+            told: now,
+            held: Vec::new(),
+            has_warmup: plan.has_warmup(),
+        };
         progress.tick(now);
         progress
     }
@@ -67,6 +77,11 @@ impl Progress {
     /// Counts a trial of the cell number `cell` that an earlier sitting has done.
     pub fn skip(&mut self, cell: usize, is_ok: bool) {
         self.monitor.skip(cell, is_ok);
+    }
+
+    /// Leaves out what a cell does not need any more, since it was known well enough before.
+    pub fn spare(&mut self, cell: usize, spared: u32, now: Timestamp) {
+        self.monitor.follow(&Event::KnownWellEnough { cell, spared }, now);
     }
 
     /// Shows one event that happened just `now`, and says whether the moment is good to write it elsewhere.
@@ -105,9 +120,6 @@ impl Progress {
 
     /// Says that an interrupt was understood.
     pub fn stopping(&self, now: Timestamp) {
-        if self.monitor.is_stopping() {
-            return;
-        }
         let what = "ending what runs and removing what was made; Ctrl-C again leaves at once";
         self.line(Weight::Problem, &format!("{YELLOW}stopping{PLAIN}: {what}"), now);
     }
@@ -121,7 +133,8 @@ impl Progress {
         let run = self.monitor.snapshot(now);
         let time = about(now.duration_since(run.started).as_secs_f64());
         let weight = if finished == trials && failed == 0 { Weight::Note } else { Weight::Problem };
-        self.line(weight, &format!("{} of {trials} trials ok in {time}", finished - failed), now);
+        let which = if self.has_warmup { ", warm-up among them," } else { "" };
+        self.line(weight, &format!("{} of {trials} trials ok{which} in {time}", finished - failed), now);
     }
 
     fn tell_held(&mut self, now: Timestamp) {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::table::{Table, printable};
@@ -66,10 +66,19 @@ impl View<'_> {
         let ended = manifest.ended.as_ref().and_then(|ended| ended.parse().ok());
         let end = match self.state {
             State::GoingOn => Some(self.now),
-            State::Killed => self.doing.as_ref().map(|doing| doing.time),
+            State::Killed => self.last_sign(),
             State::Finished | State::Stopped | State::Interrupted => ended,
         };
         Some(end?.duration_since(started.parse().ok()?).as_secs_f64())
+    }
+
+    /// When a run that was killed was last heard of: what it does is told only now and then.
+    fn last_sign(&self) -> Option<Timestamp> {
+        let ends = self.run.records.iter().chain(&self.run.left_out).filter_map(|record| {
+            let elapsed = SignedDuration::try_from_secs_f64(record.elapsed_s).ok()?;
+            record.started.parse::<Timestamp>().ok()?.checked_add(elapsed).ok()
+        });
+        ends.chain(self.doing.as_ref().map(|doing| doing.time)).max()
     }
 
     /// Trials that are still to be measured; of a run that goes on with adaptive repetitions at most, with its
@@ -80,6 +89,11 @@ impl View<'_> {
             Some(doing) => doing.trials.saturating_sub(doing.finished),
             None => self.standing.left(),
         }
+    }
+
+    /// Whether how much is left is known only in the end.
+    fn is_open(&self) -> bool {
+        self.standing.open > 0
     }
 
     fn planned(&self) -> usize {
@@ -138,7 +152,7 @@ fn write_text(out: &mut dyn Write, view: &View<'_>) -> io::Result<()> {
     }
     match (&view.report, state) {
         (Some(report), State::GoingOn) => {
-            writeln!(out, "\nreport of an earlier sitting: {}", report.display())
+            writeln!(out, "\nreport of what was measured before: {}", report.display())
         }
         (Some(report), _) => writeln!(out, "\nreport: {}", report.display()),
         (None, State::GoingOn) => writeln!(out, "\nreport: {}, at its end", run.directory.report().display()),
@@ -156,7 +170,8 @@ fn counts(view: &View<'_>) -> String {
         }
     }
     if view.left() > 0 {
-        text += &format!(", {} left", view.left());
+        let most = if view.is_open() { "at most " } else { "" };
+        text += &format!(", {most}{} left", view.left());
     }
     view.left_s().map_or(text.clone(), |seconds| text + &format!(", about {}", about(seconds)))
 }

@@ -63,6 +63,7 @@ fn manifest(happened: &Happened) -> Manifest {
         stopped: None,
         sittings: Vec::new(),
         hosts: BTreeMap::new(),
+        inputs: None,
         cells: happened.plan.cells().map(|cell| PlannedCell::from(&cell)).collect(),
         baseline: baseline.iter().map(|(axis, value)| (axis.value.clone(), value.value.clone())).collect(),
         counts: BTreeMap::new(),

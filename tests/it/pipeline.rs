@@ -53,7 +53,7 @@ order: sequential
         assert_eq!((elapsed.name.as_str(), elapsed.value), ("elapsed", 5.0), "the command alone");
         assert_eq!(outcome.elapsed_s, 7.0, "everything round it too");
     }
-    let left = happened.looks.iter().filter(|look| look.contains("rm -rf '/var/tmp/runner-test-")).count();
+    let left = happened.looks.iter().filter(|look| look.contains("remove '/var/tmp/runner-test-")).count();
     assert_eq!(left, 1, "the cell's directory is removed once");
 }
 
@@ -173,7 +173,7 @@ order: sequential
     assert_eq!(interrupted.reason.as_deref(), Some("the run was interrupted"));
     let commands = ["localhost long", "localhost long", "localhost remove"];
     assert_eq!(happened.commands(), commands, "cleanup is still done, and only for what was begun");
-    assert!(happened.looks.iter().any(|look| look.contains("rm -rf '/var/tmp/runner-test-")));
+    assert!(happened.looks.iter().any(|look| look.contains("remove '/var/tmp/runner-test-")));
     assert_eq!(happened.failed_clean_ups(), []);
     assert_eq!(happened.spans()[1].3, 15, "at once");
 }

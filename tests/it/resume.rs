@@ -68,19 +68,41 @@ fn what_is_missing_is_done_in_the_order_of_the_run() {
     let folder = folder_with(TWO);
     run(folder.path(), "", 0);
     let directory = run_directory(folder.path());
-    let whole = attempts(&directory);
+    let (whole, whole_lines) = (attempts(&directory), lines(&directory));
     assert_eq!(whole.len(), 8);
     for (kept, part) in [(0, 0), (0, 40), (3, 1), (5, 200), (7, 0)] {
         kill_after(&directory, kept, part);
         let said = run(folder.path(), "--resume", 0);
-        assert_eq!(attempts(&directory), whole, "after {kept} records the rest, as it would have been");
+        let measured = |all: Vec<(String, u64, String)>| {
+            all.into_iter().filter(|(trial, ..)| !trial.contains("#warmup")).collect::<Vec<_>>()
+        };
+        let again = attempts(&directory);
+        assert_eq!(again[..kept], whole[..kept]);
+        assert_eq!(
+            measured(again.clone()),
+            measured(whole.clone()),
+            "after {kept} records the rest, in order"
+        );
+        // What an earlier sitting has warmed is cold: each cell of which something is measured warms up again.
+        let due: BTreeSet<&str> =
+            whole[kept..].iter().filter_map(|(trial, ..)| Some(trial.split_once('#')?.0)).collect();
+        let warmed = |all: &[(String, u64, String)]| {
+            let of = all.iter().filter(|(trial, ..)| trial.contains("#warmup"));
+            of.map(|(trial, ..)| trial.split_once('#').unwrap().0.to_owned()).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(warmed(&again[kept..]), due.iter().map(|cell| (*cell).to_owned()).collect());
+        let warm = kept.min(2)
+            - warmed(&whole[..kept.min(2)]).iter().filter(|cell| due.contains(cell.as_str())).count();
+        let done = warm + kept.saturating_sub(2);
         assert_eq!(
             said.contains("was half-written and is cut off") || said.contains("is half-written"),
             part > 0,
             "{said}"
         );
-        assert!(said.contains(&format!("{kept} of 8 trials are done, {} are due", 8 - kept)), "{said}");
-        assert!(said.contains("8 of 8 trials ok"), "{said}");
+        assert!(said.contains(&format!("{done} of 8 trials are done, {} are due", 8 - done)), "{said}");
+        assert!(said.contains("8 of 8 trials ok, warm-up among them,"), "{said}");
+        let whole: String = whole_lines.iter().map(|line| format!("{line}\n")).collect();
+        fs::write(directory.join("records.jsonl"), whole).unwrap();
     }
     let manifest = manifest(&directory);
     assert_eq!(manifest["sittings"].as_array().unwrap().len(), 6);
@@ -104,7 +126,7 @@ fn a_line_that_lacks_only_its_newline_is_whole() {
     let all = lines(&directory);
     kill_after(&directory, 4, all[4].len());
     let said = run(folder.path(), "--resume", 0);
-    assert!(said.contains("5 of 8 trials are done") && !said.contains("half-written"), "{said}");
+    assert!(said.contains("3 of 8 trials are done") && !said.contains("half-written"), "{said}");
     assert_eq!(lines(&directory)[..5], all[..5]);
 }
 
@@ -281,6 +303,86 @@ fn the_options_of_the_run_are_kept() {
 }
 
 #[test]
+fn other_contents_are_another_program() {
+    let yaml = "workloads:\n  script: { run: sh s.sh, files: s.sh }\n  tag: { run: 'echo {{ env.RUNNER_TEST_TAG }}' }\n  \
+                plain: { run: echo plain }\nrepetitions: 2\n";
+    let folder = folder_with(yaml);
+    let resume = |tag: &str, arguments: &str, code: i32| {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("runner"));
+        command.args(["run", "nap.yaml"]).args(arguments.split_whitespace()).env("RUNNER_TEST_TAG", tag);
+        let output = command.current_dir(folder.path()).output().unwrap();
+        let (_, stderr) = texts(&output);
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        stderr
+    };
+    let script = |text: &str| fs::write(folder.path().join("s.sh"), text).unwrap();
+    script("echo one");
+    resume("first-tag", "", 0);
+    let directory = run_directory(folder.path());
+    let text = fs::read_to_string(directory.join("manifest.json")).unwrap();
+    assert!(!text.contains("first-tag"), "{text}");
+    assert!(resume("first-tag", "--resume", 0).contains("nothing is missing"));
+    script("echo two");
+    assert!(resume("first-tag", "--resume", 2).contains("files: `s.sh` has other contents"));
+    let said = resume("other-tag", "--resume", 2);
+    assert!(
+        said.contains("`s.sh` has other contents")
+            && said.contains("`env.RUNNER_TEST_TAG` has another value")
+    );
+    let said = resume("first-tag", "--resume --accept-changes", 0);
+    assert!(said.contains("4 of 6 trials are done, 2 are due"), "{said}");
+    let said = resume("other-tag", "--resume --accept-changes", 0);
+    assert!(said.contains("4 of 6 trials are done, 2 are due"), "{said}");
+    let of =
+        |workload: &str| records(&directory).iter().filter(|record| record["workload"] == workload).count();
+    assert_eq!((of("script"), of("tag"), of("plain")), (4, 4, 2));
+    assert!(resume("other-tag", "--resume", 0).contains("nothing is missing"));
+}
+
+#[test]
+fn a_deadline_tells_the_way_on_and_a_killed_sitting_leaves_no_older_report() {
+    let folder = folder_with("workloads:\n  w: { run: sleep 0.4 }\nrepetitions: 9\ndeadline: 1s\n");
+    let said = run(folder.path(), "", 1);
+    assert!(said.contains("go on with `runner run nap.yaml --resume`") && !said.contains("Ctrl-C"), "{said}");
+    let directory = run_directory(folder.path());
+    assert!(directory.join("report.md").is_file());
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("runner"));
+    command.args(["run", "nap.yaml", "--resume", "--set", "deadline=1h", "--accept-changes"]);
+    let mut child = command.current_dir(folder.path()).spawn().unwrap();
+    let before = lines(&directory).len();
+    while lines(&directory).len() == before {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!["report.md", "summary.csv", "samples.csv"].iter().any(|file| directory.join(file).exists()));
+}
+
+#[test]
+fn a_rule_that_is_met_is_done_and_another_rule_is_a_change() {
+    let yaml = |until: &str| {
+        format!(
+            "workloads:\n  w: {{ run: echo rate 100, metrics: {{ extract: {{ rate: {{ regex: 'rate (\\S+)', unit: 1/s }} }} }} }}\n\
+             repetitions: {{ min: 6, max: 20, until: {until} }}\n"
+        )
+    };
+    let folder = folder_with(&yaml("5%"));
+    run(folder.path(), "", 0);
+    let directory = run_directory(folder.path());
+    assert_eq!(lines(&directory).len(), 6);
+    let said = run(folder.path(), "--resume", 0);
+    assert!(said.contains("nothing is missing") && said.contains("6 of 6 trials are done"), "{said}");
+    fs::write(folder.path().join("nap.yaml"), yaml("50%")).unwrap();
+    assert!(run(folder.path(), "--resume", 2).contains("until: 50%, was 5%: w/localhost/native"));
+    fs::write(folder.path().join("nap.yaml"), yaml("5%")).unwrap();
+    kill_after(&directory, 4, 0);
+    let output = runner(folder.path(), &["status"]);
+    assert!(texts(&output).0.contains("4 of 20 trials, 4 ok, at most 16 left"), "{}", texts(&output).0);
+    run(folder.path(), "--resume", 0);
+    assert_eq!(lines(&directory).len(), 6);
+}
+
+#[test]
 fn a_dry_run_only_tells() {
     let folder = folder_with(TWO);
     run(folder.path(), "", 0);
@@ -288,7 +390,7 @@ fn a_dry_run_only_tells() {
     kill_after(&directory, 3, 10);
     let before = fs::read(directory.join("records.jsonl")).unwrap();
     let said = run(folder.path(), "--resume --dry-run", 0);
-    assert!(said.contains("3 of 8 trials are done, 5 are due"), "{said}");
+    assert!(said.contains("1 of 8 trials are done, 7 are due"), "{said}");
     assert_eq!(fs::read(directory.join("records.jsonl")).unwrap(), before);
 }
 

@@ -59,15 +59,33 @@ fn a_second_run_fails_at_once_or_waits_and_says_who_has_the_machine() {
 }
 
 #[test]
-fn the_lock_of_a_killed_runner_is_free_and_so_is_that_of_one_that_gave_up_waiting() {
+fn the_job_of_a_killed_runner_keeps_its_machine_until_it_is_cleaned() {
     let (first, mut child) = holder("gigabit-server", "642.1");
+    let second = experiment("gigabit-server", "0");
+    child.kill().unwrap();
+    let first_run = first.finished(child.wait_with_output().unwrap());
+    let words =
+        format!("`gigabit-server` is locked by a job of run {}, whose runner is gone", first_run.id());
+    lab::eventually("it says so", || second.run(&["--no-wait"]).stderr.contains(&words));
+    let cleaned = std::process::Command::new(env!("CARGO_BIN_EXE_runner"))
+        .current_dir(first.path())
+        .arg("clean")
+        .output()
+        .unwrap();
+    assert!(cleaned.status.success(), "{}", String::from_utf8_lossy(&cleaned.stderr));
+    second.run(&["--lock"]).assert_ok();
+    assert_free("gigabit-server", &first_run);
+}
+
+#[test]
+fn the_lock_of_one_that_gave_up_waiting_is_free() {
+    let (first, child) = holder("gigabit-server", "642.2");
     let second = experiment("gigabit-server", "0");
     let waiting = second.start_with(&["--lock"]);
     std::thread::sleep(Duration::from_secs(1));
     let given_up = end(&second, waiting);
     assert_eq!(given_up.code, Some(130), "{}", given_up.stderr);
-    child.kill().unwrap();
-    let first = first.finished(child.wait_with_output().unwrap());
+    let first = end(&first, child);
     second.run(&["--lock"]).assert_ok();
     assert_free("gigabit-server", &first);
 }

@@ -8,7 +8,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::experiment::Experiment;
 use crate::cli::Locking;
-use crate::environments::remove_left;
+use crate::environments::{Fate, remove_left};
 use crate::error::Error;
 use crate::event::Event;
 use crate::execution::{self, Connected, Connector};
@@ -45,16 +45,27 @@ pub(super) async fn connect(
     }
 }
 
-/// The way to a host that was not there at the start; it is locked too.
-pub(super) fn connector(experiment: &Experiment, locking: Locking, claim: &Claim) -> Connector {
-    let all = Arc::new((experiment.spec.clone(), experiment.sources.clone(), claim.clone()));
+/// The way to a host that was not there at the start; it is locked too, and waited for where that may be.
+pub(super) fn connector(
+    experiment: &Experiment,
+    (locking, claim): (Locking, &Claim),
+    events: &UnboundedSender<Event>,
+) -> Connector {
+    // The run keeps this, and its end is that of the last sender.
+    let events = events.downgrade();
+    let all = Arc::new((experiment.spec.clone(), experiment.sources.clone(), claim.clone(), events));
     Box::new(move |name| {
         let all = Arc::clone(&all);
         Box::pin(async move {
-            let (spec, sources, claim) = &*all;
+            let (spec, sources, claim, events) = &*all;
             let machine = Arc::new(execution::connect(spec, sources, &name).await?);
             if !locking.no_lock {
-                let failed = lock_all(&[Arc::clone(&machine)], claim, true, |_, _| {}).await?;
+                let tell = |host: &str, holder: &str| {
+                    let (host, holder) = (host.to_owned(), holder.to_owned());
+                    // Nobody listens any more when the run is over.
+                    let _ = events.upgrade().map(|events| events.send(Event::HostLocked { host, holder }));
+                };
+                let failed = lock_all(&[Arc::clone(&machine)], claim, !locking.no_wait, tell).await?;
                 failed.into_iter().flatten().next().map_or(Ok(()), Err)?;
             }
             let facts = execution::facts(spec, &machine).await?;
@@ -80,9 +91,17 @@ async fn lock(
     Ok(())
 }
 
-/// Ends what earlier sittings of the run have left on `machines`, as the ledger tells it.
-pub(super) async fn end_earlier(machines: &Connected, ledger: &Ledger) {
-    join_all(machines.values().flatten().map(|machine| remove_left(machine, ledger))).await;
+/// Ends what earlier sittings of the run have left on `machines`, as the ledger tells it. What can't be removed
+/// is told, and stays in the ledger.
+pub(super) async fn end_earlier(machines: &Connected, ledger: &Ledger, events: &UnboundedSender<Event>) {
+    let fates = join_all(machines.values().flatten().map(|machine| remove_left(machine, ledger))).await;
+    for (thing, fate) in fates.into_iter().flatten() {
+        if let Fate::Left(reason) = fate {
+            let (host, what) = (thing.host.clone(), thing.to_string());
+            // The receiver lives as long as the run.
+            let _ = events.send(Event::CleanUpFailed { host, what, reason });
+        }
+    }
 }
 
 /// Reads the facts of a machine that was reached, and tells what is known of it.

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::process::Command;
 
 use super::experiment::{self, Experiment};
+use super::inputs;
 use crate::cli::{Changes, RunArguments};
 use crate::diagnostic::{Problem, Problems};
 use crate::execution::timestamp;
-use crate::record::{FORMAT_VERSION, Manifest, PlannedCell, Sitting};
+use crate::record::{FORMAT_VERSION, Manifest, Sitting};
 
 /// The most cells that a run may have: its manifest and its report list them all.
 const CELL_LIMIT: usize = 100_000;
@@ -25,8 +26,9 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Problems> {
     Err(Problems::new(vec![problem], experiment.sources.clone()))
 }
 
-/// The manifest of a run whose first sitting begins now.
-pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: &str) -> Manifest {
+/// The manifest of a run whose first sitting begins now; `salt` is kept in it.
+pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: &str, salt: String) -> Manifest {
+    let (inputs, cells) = inputs::take(experiment, salt);
     let name = experiment::name(&arguments.file);
     let Experiment { spec, plan, digest, .. } = experiment;
     let started = timestamp();
@@ -57,7 +59,8 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: &str) -
         stopped: None,
         sittings: vec![sitting],
         hosts: experiment.ways(),
-        cells: plan.cells().map(|cell| PlannedCell::from(&cell)).collect(),
+        inputs: Some(inputs),
+        cells,
         baseline: spec
             .report
             .baseline

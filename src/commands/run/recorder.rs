@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::sync::CancellationToken;
 
 use crate::event::{Event, Facts};
 use crate::execution::{Run, timestamp};
@@ -70,10 +71,12 @@ impl Recorder {
     }
 
     /// Executes `run` while its events are recorded; `early` are those that were shown before. When nothing
-    /// more can be written, the run is stopped: measuring on would be for nothing.
+    /// more can be written, the run is stopped: measuring on would be for nothing. `asked` says that somebody asked
+    /// for the end.
     pub(super) async fn record(
         mut self,
         run: Run,
+        asked: CancellationToken,
         early: Vec<Event>,
         mut events: UnboundedReceiver<Event>,
     ) -> Result<Recorded, RecordError> {
@@ -90,7 +93,7 @@ impl Recorder {
                 let wait = self.wait();
                 let event = tokio::select! {
                     biased;
-                    () = stop.cancelled(), if !told => {
+                    () = asked.cancelled(), if !told => {
                         told = true;
                         self.progress.stopping(Timestamp::now());
                         continue;
@@ -108,7 +111,6 @@ impl Recorder {
                     result = self.write(&event);
                     if result.is_err() {
                         // The error itself is told at the end.
-                        told = true;
                         stop.cancel();
                     }
                 }

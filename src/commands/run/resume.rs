@@ -6,13 +6,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use super::experiment::{self, Experiment};
 use super::manifest;
+use crate::analysis::is_precise;
 use crate::cli::{Changes, RunArguments};
 use crate::error::Error;
 use crate::execution::{History, Past};
 use crate::plan::{Phase, Plan};
-use crate::record::{self, Manifest, Reopened, Run, RunDirectory, RunWriter, Status};
+use crate::record::{self, Adaptive, Manifest, Reopened, Run, RunDirectory, RunWriter, Status, Tried};
 use crate::ui;
 use crate::ui::progress::Progress;
 
@@ -28,6 +31,10 @@ pub(super) struct Earlier {
     done: Vec<(usize, bool)>,
     /// The cells of which something is missing.
     due: BTreeSet<usize>,
+    /// How many measured trials are not needed, of each cell that is known well enough.
+    spared: BTreeMap<usize, u32>,
+    /// What is planned now.
+    planned: Manifest,
     has_changed: bool,
 }
 
@@ -48,7 +55,9 @@ pub(super) fn prepare(
     let seed = run.manifest.seed;
     let experiment = experiment::read_with_seed(&arguments.file, &arguments.changes, || seed)?;
     manifest::check(&experiment)?;
-    let planned = manifest::new(&arguments, &experiment, id);
+    let salt = run.manifest.inputs.as_ref().map(|inputs| inputs.salt.clone());
+    let salt = salt.unwrap_or_else(|| format!("{:016x}", experiment::random()));
+    let planned = manifest::new(&arguments, &experiment, id, salt);
     let changes = record::changes(&run.manifest, &planned);
     if !changes.is_empty() {
         let accept = arguments.resume.accept_changes;
@@ -59,9 +68,11 @@ pub(super) fn prepare(
         history: History::default(),
         done: Vec::new(),
         due: BTreeSet::new(),
+        spared: BTreeMap::new(),
         // A title is no change to be accepted, but belongs into the manifest.
         has_changed: !changes.is_empty() || run.manifest.digest != planned.digest,
-        run: run.planned_as(planned.cells),
+        run: run.planned_as(planned.cells.clone()),
+        planned,
     };
     earlier.look(&experiment.plan, arguments.resume.failed);
     earlier.tell(&experiment.plan, arguments.resume.failed);
@@ -74,50 +85,61 @@ impl Earlier {
         self.run.manifest.ids().into_iter().map(str::to_owned).collect()
     }
 
-    /// The values by which adaptive repetitions have been ended, or not.
-    fn keep_values(&mut self, plan: &Plan) {
+    /// The values by which adaptive repetitions have been ended, or not, by cell.
+    fn keep_values(&mut self, plan: &Plan) -> BTreeMap<usize, Vec<f64>> {
         let adaptive = (0..plan.cell_count()).filter(|index| plan.adaptive(*index).is_some());
         let adaptive: BTreeMap<_, _> =
             adaptive.map(|index| (plan.cell(index).name.to_string(), index)).collect();
+        let mut values: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         for record in self.run.last_attempts() {
             if let (Some(cell), Phase::Measure, Status::Ok, Some(first)) =
                 (adaptive.get(&record.cell), record.phase, record.status, record.measurements.first())
             {
                 self.history.insert_value(*cell, first.value);
+                values.entry(*cell).or_default().push(first.value);
             }
         }
+        values
     }
 
-    /// Finds what is done and what is missing; failed trials are missing too if they are to be run `again`.
+    /// Finds what is done and what is missing; failed trials are missing too if they are to be run `again`, and
+    /// warm-up wherever something is measured: what an earlier sitting has warmed is cold by now.
     fn look(&mut self, plan: &Plan, again: bool) {
-        self.keep_values(plan);
-        let tried = self.run.tried();
+        let values = self.keep_values(plan);
+        let tried: BTreeMap<_, _> = self.run.tried();
+        let mut seen = Seen { history: std::mem::take(&mut self.history), ..Seen::default() };
         for (index, cell) in plan.cells().enumerate() {
-            let trials = [(Phase::Warmup, cell.warmup), (Phase::Measure, cell.repetitions)];
-            for (phase, repetition) in
-                trials.into_iter().flat_map(|(phase, count)| (1..=count).map(move |n| (phase, n)))
-            {
-                let known = tried.get(&(cell.name.as_str(), phase, repetition)).copied().unwrap_or_default();
-                let is_done = match known.status {
-                    Some(Status::Ok) => true,
-                    Some(Status::Failed) => !again,
-                    Some(Status::Interrupted) | None => false,
-                };
-                match is_done {
-                    true => self.done.push((index, known.status == Some(Status::Ok))),
-                    false => drop(self.due.insert(index)),
-                }
-                if known.attempts > 0 {
-                    self.history.insert(index, phase, repetition, Past { attempts: known.attempts, is_done });
+            let known = |phase, repetition| {
+                tried.get(&(cell.name.as_str(), phase, repetition)).copied().unwrap_or_default()
+            };
+            let is_done = |known: Tried| match known.status {
+                Some(Status::Ok) => true,
+                Some(Status::Failed) => !again,
+                Some(Status::Interrupted) | None => false,
+            };
+            let needed = cell.adaptive.filter(|rule| is_known(*rule, values.get(&index)));
+            let needed = needed.map_or(cell.repetitions, |rule| rule.min);
+            let is_measured = (1..=needed).any(|n| !is_done(known(Phase::Measure, n)));
+            for repetition in 1..=cell.warmup {
+                let known = known(Phase::Warmup, repetition);
+                seen.add((index, Phase::Warmup, repetition), known, is_done(known) && !is_measured);
+            }
+            for repetition in 1..=cell.repetitions {
+                let known = known(Phase::Measure, repetition);
+                match repetition > needed && !is_done(known) && !is_measured {
+                    // Where something is measured, that it is known well enough is found out again, and told.
+                    true => *seen.spared.entry(index).or_default() += 1,
+                    false => seen.add((index, Phase::Measure, repetition), known, is_done(known)),
                 }
             }
         }
+        (self.history, self.done, self.due, self.spared) = (seen.history, seen.done, seen.due, seen.spared);
     }
 
     fn tell(&self, plan: &Plan, again: bool) {
         ui::resume::show_done(&ui::resume::Done {
             directory: self.run.directory.path(),
-            trials: plan.trial_count(),
+            trials: plan.trial_count() - self.spared.values().sum::<u32>() as usize,
             done: self.done.len(),
             failed: self.done.iter().filter(|(_, is_ok)| !is_ok).count(),
             again,
@@ -148,16 +170,44 @@ impl Earlier {
     /// Shows what is done.
     pub(super) fn show(&self, progress: &mut Progress) {
         self.done.iter().for_each(|(index, is_ok)| progress.skip(*index, *is_ok));
+        self.spared.iter().for_each(|(index, spared)| progress.spare(*index, *spared, Timestamp::now()));
     }
 
     /// Goes on with its files.
-    pub(super) fn writer(self, manifest: Manifest, experiment: &Experiment) -> Result<RunWriter, Error> {
+    pub(super) fn writer(self, experiment: &Experiment) -> Result<RunWriter, Error> {
         let yaml = experiment.yaml_in(self.directory());
         let Some(reopened) = self.reopened else {
             return Err(usage("a run that is only looked at can't be written", "leave out `--dry-run`"));
         };
-        Ok(RunWriter::resume(reopened, &self.run, manifest, &yaml, experiment.secrets.clone())?)
+        Ok(RunWriter::resume(reopened, &self.run, self.planned, &yaml, experiment.secrets.clone())?)
     }
+}
+
+/// What [`Earlier::look`] has found so far.
+#[derive(Default)]
+struct Seen {
+    history: History,
+    done: Vec<(usize, bool)>,
+    due: BTreeSet<usize>,
+    spared: BTreeMap<usize, u32>,
+}
+
+impl Seen {
+    fn add(&mut self, (cell, phase, repetition): (usize, Phase, u32), known: Tried, is_done: bool) {
+        match is_done {
+            true => self.done.push((cell, known.status == Some(Status::Ok))),
+            false => drop(self.due.insert(cell)),
+        }
+        if known.attempts > 0 {
+            self.history.insert(cell, phase, repetition, Past { attempts: known.attempts, is_done });
+        }
+    }
+}
+
+/// Whether the values of a cell end its repetitions.
+fn is_known(rule: Adaptive, values: Option<&Vec<f64>>) -> bool {
+    values
+        .is_some_and(|values| values.len() >= rule.min as usize && is_precise(values, rule.until.fraction()))
 }
 
 /// The command that goes on with what `arguments` began.

@@ -13,13 +13,13 @@ use crate::transports::hurry;
 use crate::ui;
 
 /// `timeout`, a closing terminal and its shell send a signal twice at once; a person takes longer.
-const AT_ONCE: Duration = Duration::from_secs(1);
+const AT_ONCE: Duration = Duration::from_millis(200);
 
 /// What the run may leave behind, once it has a directory.
 pub(super) type Left = Arc<OnceLock<(RunDirectory, Ledger)>>;
 
-/// Cancels `stop` at the first signal; a second ends the program and says what it leaves behind.
-pub(super) fn cancel_on_interrupt(stop: CancellationToken, left: Left) {
+/// Cancels `stop` at the first signal, and `told`, which nothing else cancels; a second ends the program and says what it leaves behind.
+pub(super) fn cancel_on_interrupt(stop: CancellationToken, told: CancellationToken, left: Left) {
     tokio::spawn(async move {
         let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
         let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else { return };
@@ -40,6 +40,7 @@ pub(super) fn cancel_on_interrupt(stop: CancellationToken, left: Left) {
                 }
                 std::process::exit(EXIT_INTERRUPTED.into());
             }
+            told.cancel();
             stop.cancel();
             hurry();
         }

@@ -176,7 +176,13 @@ fn a_container_tells_what_it_may_and_a_fake_nothing() {
 #[test]
 fn the_load_that_is_left_is_kept_for_each_machine() {
     let loads = Loads::default();
-    loads.keep("a", &Noise { load_after: Some(2.5), ..Noise::default() });
+    let around =
+        |before, after| Noise { load_before: Some(before), load_after: Some(after), ..Noise::default() };
+    loads.keep("a", &around(3.0, 3.5));
     loads.keep("a", &Noise::default());
-    assert_eq!((loads.left_on("a"), loads.left_on("b")), (Some(2.5), None));
+    assert_eq!((loads.left_on("a"), loads.left_on("b")), (Some(0.5), None), "3.0 is of others");
+    loads.keep("a", &around(3.5, 4.0));
+    assert_eq!(loads.left_on("a"), Some(1.0));
+    loads.keep("a", &around(1.0, 1.0));
+    assert_eq!(loads.left_on("a"), Some(0.25), "it has faded like the load");
 }

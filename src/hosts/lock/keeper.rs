@@ -114,11 +114,9 @@ impl Keeper {
                 Ok(Taken::Yes(hold)) => return hold,
                 Ok(Taken::Busy(holder)) => {
                     self.set(State::Busy(holder.text));
-                    let freed = until_free(&self.transport).await;
-                    // Nothing to wait for: the next try tells more.
-                    if freed.is_err() {
-                        tokio::time::sleep(PAUSES.0).await;
-                    }
+                    // Where that can't be waited for, or a job is what keeps the machine, the next try tells more.
+                    let _ = until_free(&self.transport).await;
+                    tokio::time::sleep(PAUSES.0).await;
                     pause = PAUSES.0;
                 }
                 Err(_) => {

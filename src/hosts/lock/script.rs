@@ -1,9 +1,10 @@
 //! The scripts by which a machine is locked. The lock is `flock` on a folder that everybody may open, held by
 //! a shell that sleeps until its input ends: the kernel frees it when that shell is gone, however it went.
-//! In the folder, the file `who` says who that is.
+//! In the folder, the file `who` says who that is: the shell with its start, the run and the host; the text for
+//! people; the runner's own process.
 
 use super::Claim;
-use crate::transports::job::quote;
+use crate::transports::job::{orphans, quote};
 
 /// Finds the folder `$l`. One that every user agrees on: sticky, and for all to write. It is made for all,
 /// without the sticky bit, since who holds the lock replaces what another user left in it; `set -C` never
@@ -15,7 +16,7 @@ for b in /run/lock /tmp /var/tmp /dev/shm; do [ -k "$b" ] && [ -w "$b" ] && l="$
 [ -n "$l" ] || { echo 'failed no sticky folder for all among /run/lock, /tmp, /var/tmp and /dev/shm can be written'; exit 0; }
 made() { [ -d "$l" ] || (umask 0; mkdir "$l") 2>/dev/null; [ -r "$l" ] && [ -w "$l" ]; }
 alive() { [ -n "$1" ] && [ "$(cut -d ' ' -f 22 "/proc/$1/stat" 2>/dev/null)" = "$2" ]; }
-who() { p= s= r= h= t=; [ -f "$l/who" ] && [ ! -L "$l/who" ] && { read -r p s r h; read -r t; } <"$l/who" 2>/dev/null; }
+who() { p= s= r= h= t= c=; [ -f "$l/who" ] && [ ! -L "$l/who" ] && { read -r p s r h; read -r t; read -r c; } <"$l/who" 2>/dev/null; }
 "#;
 
 /// What stands for `flock` where there is none: a link whose text is the process that holds the lock and
@@ -33,20 +34,23 @@ me="$$:$(cut -d ' ' -f 22 /proc/$$/stat)"
 "#;
 
 /// Takes the lock or says `busy`, and holds it until the input ends. What another shell of this claim holds
-/// is what is left of a connection that was lost: that shell is ended.
-pub(super) fn hold(claim: &Claim, host: &str, token: &str) -> String {
+/// is what is left of a connection that was lost: that shell is ended. So is the one that `gone` says, the run
+/// and the mark of a holder whose runner is known to be gone. A job that goes on without its runner keeps the
+/// machine busy too, where the claim is to measure.
+pub(super) fn hold(claim: &Claim, host: &str, token: &str, gone: Option<&str>) -> String {
     let old: Vec<String> = claim.predecessors.iter().map(|run| quote(run)).collect();
     let (run, host, text) = (quote(&claim.run), quote(host), quote(&claim.text));
+    let (runner, gone) = (quote(&claim.runner.to_string()), quote(gone.unwrap_or_default()));
+    let look = match claim.measures {
+        true => format!("{}\norphan", orphans()),
+        false => ":".to_owned(),
+    };
     format!(
         r#"{{
 exec 3<&0 </dev/null
 {FOLDER}{TAKE}
 run={run} host={host} text={text}
-is_ours() {{
-  [ "$r" = "$run" ] && [ "${{h%:*}}" = "$host" ] && return
-  for o in {old}; do [ "$r" = "$o" ] && return; done
-  return 1
-}}
+is_ours() {{ [ "$r" = "$run" ] && [ "${{h%:*}}" = "$host" ] || [ "$r $h" = {gone} ]; }}
 got=; i=0
 while [ $i -lt 30 ]; do
   i=$((i+1))
@@ -60,11 +64,20 @@ while [ $i -lt 30 ]; do
   fi
   sleep 0.1
 done
-[ -n "$got" ] || {{ alive "$p" "$s" || t= r= h=; echo "busy $r ${{h%:*}}"; echo "$t"; exit 0; }}
+[ -n "$got" ] || {{ alive "$p" "$s" || t= r= h= c=; echo "busy $r $h"; echo "$t"; echo "$c"; exit 0; }}
 release() {{ rm -f "$l/who" "$l/held"; rmdir "$l" 2>/dev/null; exit 0; }}
 trap release HUP INT TERM
+orphan() {{
+  orphans 9<&- | while read -r r u; do
+    for o in "$run" {old}; do [ "$r" = "$o" ] && continue 2; done
+    echo "busy $r"
+    echo "a job of run $r, whose runner is gone: it may go on until ${{u:-its time is over}}, and \`runner clean\` ends it"
+    break
+  done | grep . && release
+}}
+{look}
 rm -f "$l/who.$$"
-(set -C; printf '%s\n%s\n' "$$ ${{me#*:}} $run $host:{token}" "$text" >"$l/who.$$") && mv -f "$l/who.$$" "$l/who" ||
+(set -C; printf '%s\n%s\n%s\n' "$$ ${{me#*:}} $run $host:{token}" "$text" {runner} >"$l/who.$$") && mv -f "$l/who.$$" "$l/who" ||
   {{ rm -f "$l/who.$$"; echo "failed nothing can be written in $l"; release; }}
 while read -r _ <&3; do :; done
 release

@@ -73,16 +73,20 @@ impl Engine {
         })
     }
 
-    /// Makes sure that `network` exists; one that does not is made for run `run`.
+    /// Makes sure that `network` exists; one that does not is made for run `run`. Returns whether it is the
+    /// run's: one that was there is not, unless the run has made it before.
     ///
     /// # Errors
     /// When the engine refuses.
-    pub async fn ensure_network(&self, network: &str, run: &str) -> Result<(), TransportError> {
+    pub async fn ensure_network(&self, network: &str, run: &str) -> Result<bool, TransportError> {
         if ["host", "none", "bridge", "default"].contains(&network) || network.starts_with("container:") {
-            return Ok(());
+            return Ok(false);
         }
         match self.docker.inspect_network(network, None).await {
-            Ok(_) => Ok(()),
+            Ok(found) => {
+                let label = found.labels.and_then(|mut labels| labels.remove(RUN_LABEL));
+                Ok(label.is_some_and(|label| label == run))
+            }
             Err(error) if is_missing(&error) => {
                 let request = bollard::models::NetworkCreateRequest {
                     name: network.to_owned(),
@@ -92,18 +96,19 @@ impl Engine {
                 self.docker
                     .create_network(request)
                     .await
-                    .map(drop)
+                    .map(|_| true)
                     .map_err(|error| self.failed("make network", network, &error))
             }
             Err(error) => Err(self.failed("look up network", network, &error)),
         }
     }
 
-    /// Removes every container and network that run `run` made on this engine and that is still there.
+    /// Removes every container and network that run `run` made on this engine and that is still there, and
+    /// adds the names of those to `found`.
     ///
     /// # Errors
     /// The first refusal; the rest is removed all the same.
-    pub async fn remove_all(&self, run: &str) -> Result<(), TransportError> {
+    pub async fn remove_all(&self, run: &str, found: &mut BTreeSet<String>) -> Result<(), TransportError> {
         let filters = HashMap::from([("label".to_owned(), vec![format!("{RUN_LABEL}={run}")])]);
         let options = bollard::query_parameters::ListContainersOptionsBuilder::new()
             .all(true)
@@ -112,7 +117,10 @@ impl Engine {
         let containers = self.docker.list_containers(Some(options)).await;
         let mut result =
             containers.as_ref().map(drop).map_err(|error| self.failed("list", "containers", error));
-        for id in containers.unwrap_or_default().into_iter().filter_map(|container| container.id) {
+        for container in containers.unwrap_or_default() {
+            let Some(id) = container.id else { continue };
+            let called = container.names.unwrap_or_default();
+            found.extend(called.iter().map(|name| name.trim_start_matches('/').to_owned()));
             result = result.and(self.remove_container(&id).await);
         }
         let options = bollard::query_parameters::ListNetworksOptionsBuilder::new().filters(&filters).build();
@@ -126,6 +134,7 @@ impl Engine {
         {
             let removed = self.docker.remove_network(&name).await;
             result = result.and(removed.map_err(|error| self.failed("remove network", &name, &error)));
+            found.insert(name);
         }
         result
     }

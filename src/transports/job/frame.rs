@@ -1,7 +1,7 @@
 //! What a kept shell tells when a job has ended, read back: exit code, time, probes, both outputs. What did
 //! not arrive whole is an error.
 
-use super::{Ended, OUTPUT_LIMIT, Probes, Stream};
+use super::{Ended, OUTPUT_LIMIT, Probes, Stopped, Stream};
 use crate::transports::{Exit, TransportError};
 
 /// How far the wall clock may be from the monotonic one, in seconds, before it is not believed. The
@@ -26,6 +26,7 @@ pub(super) fn parse(printed: &[u8]) -> Result<Ended, TransportError> {
             "the machine has no clock that can be read: neither `date +%s.%N` nor /proc/uptime",
         )
     })?;
+    let was_stopped = word() == "1";
     let mut probes = Probes::default();
     let sizes = loop {
         let line = line(&mut rest).ok_or_else(not_whole)?;
@@ -49,7 +50,8 @@ pub(super) fn parse(printed: &[u8]) -> Result<Ended, TransportError> {
         is_coarse,
         stdout: Stream { bytes: stdout.to_vec(), size: out },
         stderr: Stream { bytes: stderr.to_vec(), size: err },
-        stopped: None,
+        // Why, whoever has stopped it knows.
+        stopped: was_stopped.then_some(Stopped::TimedOut),
         probes,
         was_lost: false,
     })
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
 
     const WHOLE: &[u8] =
-        b"7 10.500 12.000 100.00 101.50\nb /proc/loadavg 0.1 0.2\na /proc/loadavg 0.3 0.4\nsizes 3 2\nabcde";
+        b"7 10.500 12.000 100.00 101.50 0\nb /proc/loadavg 0.1 0.2\na /proc/loadavg 0.3 0.4\nsizes 3 2\nabcde";
 
     #[test]
     fn everything_of_a_frame() {

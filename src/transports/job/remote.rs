@@ -14,6 +14,9 @@ use crate::transports::{Transport, TransportError};
 const LIMIT_MARGIN: Duration = Duration::from_secs(30);
 /// How long a job may take to end after it was killed.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a connection may be silent before it is certain to be noticed.
+const SILENCE: Duration = Duration::from_secs(120);
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 /// The limit on the machine of a job that has none here.
 const NO_LIMIT: Duration = Duration::from_secs(10 * 365 * 86_400);
 
@@ -23,7 +26,11 @@ pub(super) async fn run(
     timeout: Option<Duration>,
     stop: &CancellationToken,
 ) -> Result<Ended, TransportError> {
-    let base = shells::base(transport, &job.place).await?;
+    let base = tokio::select! {
+        biased;
+        base = shells::base(transport, &job.place) => base?,
+        () = stop.cancelled() => return Err(TransportError::new("it was stopped before it began")),
+    };
     let (name, job) = (job.id.clone(), job.clone());
     Running { transport, job, base, timeout, name, tries: 1, is_over: false }.until_over(stop).await
 }
@@ -63,16 +70,20 @@ type Asking<'a> = Pin<Box<dyn Future<Output = Result<News, TransportError>> + Se
 impl<'a> Running<'a> {
     async fn until_over(mut self, stop: &CancellationToken) -> Result<Ended, TransportError> {
         let mut asking = self.start();
-        let (mut stopped, mut was_lost, mut is_away) = (None, false, false);
+        let (mut stopped, mut was_lost, mut is_away, mut is_silent) = (None, false, false, false);
         let mut due = self.timeout.map(|timeout| Instant::now() + timeout);
         loop {
             let why = tokio::select! {
                 biased;
                 news = &mut asking => {
                     asking = match news {
-                        Ok(News::Told(told)) if told == texts::UNCLAIMED && stopped.is_none() => self.start_again(),
+                        Ok(News::Told(told)) if told == texts::UNCLAIMED && stopped.is_none() => {
+                            due = self.timeout.map(|timeout| Instant::now() + timeout);
+                            self.start_again()
+                        }
                         Ok(News::Told(told)) if told == texts::UNCLAIMED => {
-                            return Err(TransportError::new("it was stopped before it began"));
+                            let error = TransportError::new("it was stopped before it began");
+                            return Err(TransportError { is_lost: stopped == Some(Stopped::TimedOut), ..error });
                         }
                         Ok(News::Told(told)) if told == texts::GONE => return Err(gone()),
                         Ok(News::Told(told)) => return self.ended(&told, stopped, was_lost),
@@ -97,9 +108,16 @@ impl<'a> Running<'a> {
                 // What has ended in time meanwhile lies there to be collected.
                 () = sleep_until(due), if !is_away || stopped == Some(Stopped::Cancelled) => match stopped {
                     None => Stopped::TimedOut,
-                    Some(_) => return Err(TransportError::new(
-                        "it was stopped and did not end; its processes may still run",
-                    )),
+                    // The network may have swallowed the word, or the answer.
+                    Some(_) if !is_silent && !is_away => {
+                        is_silent = true;
+                        due = Some(Instant::now() + SILENCE);
+                        continue;
+                    }
+                    Some(why) => {
+                        let error = TransportError::new("it was stopped and did not end; its processes may still run");
+                        return Err(TransportError { is_lost: why == Stopped::TimedOut, ..error });
+                    }
                 },
             };
             stopped = Some(why);
@@ -107,8 +125,8 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Reads what a shell told of the end. While the way was lost nobody could stop it in time: then its own
-    /// clock says whether it took too long.
+    /// Reads what a shell told of the end. Its machine says whether it was stopped: one that ended before the
+    /// word reached it was not.
     fn ended(
         &mut self,
         told: &[u8],
@@ -118,10 +136,10 @@ impl<'a> Running<'a> {
         self.is_over = true;
         let ended = frame::parse(told)?;
         let is_late = self.timeout.is_some_and(|timeout| ended.elapsed_s > timeout.as_secs_f64());
-        let stopped = match stopped {
-            Some(Stopped::Cancelled) => stopped,
-            _ if was_lost => is_late.then_some(Stopped::TimedOut),
-            _ => stopped,
+        let stopped = match ended.stopped {
+            Some(by_machine) => Some(stopped.unwrap_or(by_machine)),
+            // While the way was lost nobody could stop it in time.
+            None => (was_lost && is_late).then_some(Stopped::TimedOut),
         };
         Ok(Ended { stopped, was_lost, ..ended })
     }
@@ -169,7 +187,17 @@ impl<'a> Running<'a> {
     /// Looks for the way to it.
     fn find(&self) -> Asking<'a> {
         let (transport, place) = (self.transport, self.job.place.clone());
-        Box::pin(async move { Ok(News::Back(shells::base(transport, &place).await?)) })
+        Box::pin(async move {
+            loop {
+                match shells::base(transport, &place).await {
+                    // A way that is lost again while it is found is looked for again.
+                    Err(error) if error.is_lost && transport.shells().may_wait(transport) => {
+                        tokio::time::sleep(BETWEEN_LOOKS).await;
+                    }
+                    base => return base.map(News::Back),
+                }
+            }
+        })
     }
 }
 

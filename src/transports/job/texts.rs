@@ -7,9 +7,12 @@ use std::time::Duration;
 use super::{Command, Job, OUTPUT_LIMIT, quote};
 
 /// Where folders for outputs may be made; the first that can be written is taken.
-const FILES: &str = r#"for b in /dev/shm "${XDG_RUNTIME_DIR:-/dev/shm}" /tmp /var/tmp"#;
+pub const FILES: &str = r#"for b in /dev/shm "${XDG_RUNTIME_DIR:-/dev/shm}" /tmp /var/tmp"#;
 /// What stands in the names of these folders between the first place and a random number.
 pub const FOLDER: &str = "-jobs-";
+/// The file in such a folder that is there while nobody but its guard is: its runner, or the way to it, is gone.
+/// It says until when jobs may go on.
+pub const ALONE: &str = "alone";
 /// Ends every script that a guard is told.
 pub const OVER: &str = ": over\n";
 /// Lets a guard take scripts. In bash it prints a word once in a while, without a process: so its machine
@@ -56,7 +59,7 @@ probe() {{ for x in $probes; do read -r l <"$x" && p="$p$1 $x $l
 claim() {{ set -C; true >"$f.claim"; c=$?; set +C; return $c; }}
 child() {{ read -r j _ </proc/self/stat; echo "$j" >"$f.pid" || exit 1; cd "$dir" || exit 1; start "$@"; }}
 run() {{
-claim 2>/dev/null || {{ [ -e "$f.claim" ] && fail 'its turn is over' || fail 'no file for its output can be made'; return; }}
+claim 2>/dev/null || {{ [ -e "$f.claim" ] && fail 'it was stopped before it began' || fail 'no file for its output can be made'; return; }}
 [ -n "$launch$bash" ] || {{ fail 'setsid is missing: install util-linux'; return; }}
 [ -d "$dir" ] && [ -x "$dir" ] || {{ fail 'the working directory is gone'; return; }}
 p=; u1=; u2=; n=
@@ -68,14 +71,16 @@ now; t1=$now
 go "$@"
 rc=$?
 now; t2=$now
+st=0; [ -e "$f.stopped" ] && st=1
+echo >"$f.ending"
 read -r _ _ _ _ n </proc/loadavg
 read -r u2 _ </proc/uptime
 probe a
 [ -s "$f.pid" ] && read -r j <"$f.pid" || {{ read -r l <"$f.err"; fail "${{l:-its output can not be written}}"; return; }}
-if [ -e "$f.stopped" ]; then until [ -e "$f.killed" ]; do sleep 0.05; done; fi
+if [ -e "$f.stopped" ]; then until [ -e "$f.killed" ] || [ ! -d "${{f%/*}}" ]; do read -r k <"$f.stopped"; [ -d "/proc/$k" ] || break; sleep 0.05; done; fi
 $kill KILL
 if $daemons && [ "$n" != "$j" ]; then sweep; fi
-printf '%s\n%s' "$rc $t1 $t2 ${{u1:--}} ${{u2:--}}" "$p" 2>/dev/null >"$f.end"
+printf '%s\n%s' "$rc $t1 $t2 ${{u1:--}} ${{u2:--}} $st" "$p" 2>/dev/null >"$f.end"
 echo room 2>/dev/null >"$f.room"
 emit
 }}
@@ -104,6 +109,9 @@ pub fn job(job: &Job, base: &str, limit: Duration) -> String {
     // Set aside before the variables: one of them may be called `launch`.
     let start = match sudo {
         true => format!("set -- $launch $s env {variables} \"$@\"; exec \"$@\""),
+        false if job.env.iter().any(|(name, _)| is_own_of_bash(name)) => {
+            format!("set -- $launch env {variables} \"$@\"; exec \"$@\"")
+        }
         false => format!("set -- $launch \"$@\"; export {variables}; exec \"$@\""),
     };
     let kill = if *sudo { "root_group" } else { "group" };
@@ -119,6 +127,30 @@ pub fn job(job: &Job, base: &str, limit: Duration) -> String {
         quote(&probes.join(" ")),
         quote_all(command),
     )
+}
+
+/// Whether bash has a meaning of its own for a variable, so that it can't be given a value there.
+fn is_own_of_bash(name: &str) -> bool {
+    const OWN: [&str; 17] = [
+        "DIRSTACK",
+        "EPOCHREALTIME",
+        "EPOCHSECONDS",
+        "EUID",
+        "FUNCNAME",
+        "GROUPS",
+        "HISTCMD",
+        "LINENO",
+        "OPTARG",
+        "OPTIND",
+        "PIPESTATUS",
+        "PPID",
+        "RANDOM",
+        "SECONDS",
+        "SHELLOPTS",
+        "SRANDOM",
+        "UID",
+    ];
+    OWN.contains(&name) || name.starts_with("BASH") || name.starts_with("COMP_")
 }
 
 /// Removes what job `id` has left, once it is known here.
@@ -139,11 +171,12 @@ pub fn look(id: &str, base: &str) -> String {
 if [ ! -d {base} ]; then echo gone
 elif claim 2>/dev/null; then echo unclaimed
 else
-i=0
+i=0; e=0
 until [ -e "$f.room" ] || [ $i -ge 3 ]; do
 j=; [ -s "$f.pid" ] && read -r j <"$f.pid"
 if [ -n "$j" ] && [ -d "/proc/$j" ]; then i=0
 elif [ -e "$f.stopped" ] && [ ! -e "$f.killed" ]; then i=0
+elif [ -e "$f.ending" ] && [ $e -lt 60 ]; then e=$((e + 1)); i=0
 else i=$((i + 1)); fi
 sleep 1
 done
@@ -165,7 +198,7 @@ pub fn stop(job: &Job, base: &str) -> String {
         r#"( f={base}/{id}
 [ -d {base} ] && [ ! -e "$f.end" ] || exit 0
 claim 2>/dev/null && exit 0
-true >"$f.stopped"
+read -r k _ </proc/self/stat; echo "$k" >"$f.stopped"
 i=0
 until [ -s "$f.pid" ]; do [ -e "$f.claim" ] && [ $i -lt 100 ] || exit 0; sleep 0.1; i=$((i+1)); done
 read -r j <"$f.pid"
@@ -190,7 +223,7 @@ pub fn guard(old: Option<&str>, name: &str, lease: Duration) -> String {
     let over = OVER.trim_end();
     format!(
         r#"base={old}
-mine() {{ echo "$$" >"$1/guard"; }}
+mine() {{ echo "$$" >"$1/guard" && rm -f "$1/{ALONE}"; }}
 [ -n "$base" ] && [ -d "$base" ] && mine "$base" || base=
 [ -n "$base" ] || {FILES}; do
 b=$b/{name}
@@ -210,6 +243,8 @@ done
 }}
 watch() {{
 read -r up _ </proc/uptime; over=$((${{up%.*}} + {lease}))
+until=$(date -u -d "@$(($(date +%s) + {lease}))" '+%H:%M:%S UTC' 2>/dev/null)
+read -r g 2>/dev/null <"$base/guard" && [ "$g" = "$$" ] && echo "$until" >"$base/{ALONE}"
 while sleep 1; do
 read -r g 2>/dev/null <"$base/guard" && [ "$g" = "$$" ] || exit 0
 read -r up _ </proc/uptime; up=${{up%.*}}
@@ -220,7 +255,7 @@ f=${{f%.pid}}; id=${{f##*/}}; read -r j <"$f.pid"
 [ ! -e "$f.end" ] && [ -d "/proc/$j" ] || continue
 read -r limit <"$f.limit"
 if [ "$up" -lt "$over" ] && [ "$up" -lt "$limit" ]; then left=1; continue; fi
-true >"$f.stopped"; group TERM; sleep 1; group KILL; root_group KILL; sweep; true >"$f.killed"
+echo "$$" >"$f.stopped"; group TERM; sleep 1; group KILL; root_group KILL; sweep; true >"$f.killed"
 done
 [ -z "$left" ] && [ "$up" -ge "$over" ] && break
 done

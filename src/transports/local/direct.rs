@@ -4,22 +4,20 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use rustix::process::{Pid, Signal};
 use tempfile::TempDir;
-use tokio::process::Child;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, oneshot};
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::Local;
-use crate::transports::job::{
-    Ended, Job, OUTPUT_LIMIT, Probes, Stop, Stopped, Stream, quote, sweep_place, texts,
-};
+use crate::transports::job::{Ended, Job, OUTPUT_LIMIT, Probes, Stop, Stopped, Stream, quote, texts};
 use crate::transports::{Direct, Pipe, Program, Transport, TransportError};
 
 /// How often is looked whether a stopped group has ended.
@@ -39,16 +37,19 @@ struct Watched {
 impl Watched {
     async fn begin(place: &str) -> Result<Self, TransportError> {
         let failed = |error: std::io::Error| TransportError::new(format!("no folder for outputs: {error}"));
-        let memory = Path::new("/dev/shm");
-        let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let folder = tempfile::Builder::new()
-            .prefix(&format!("{place}{}", texts::FOLDER))
-            .tempdir_in(parent)
-            .map_err(failed)?;
+        let parents = ["/dev/shm".into(), std::env::temp_dir(), PathBuf::from("/var/tmp")];
+        let made = parents.iter().map(|parent| {
+            tempfile::Builder::new().prefix(&format!("{place}{}", texts::FOLDER)).tempdir_in(parent)
+        });
+        // The error of the last, if none can be written.
+        let folder = made.reduce(|one, other| one.or(other)).unwrap_or(Err(ErrorKind::NotFound.into()));
+        let folder = folder.map_err(failed)?;
         let guard = Local::default().open(Program::Sh).await?;
-        let (sweep, path) = (sweep_place("$p", false), quote(&folder.path().to_string_lossy()));
+        let path = quote(&folder.path().to_string_lossy());
         guard.input.send(&format!(
-            "{{ trap : PIPE; while read -r p; do all=\"$all $p\"; done; for p in $all; do {sweep}; done; rm -rf {path}; exit; }}\n"
+            "{{ trap : PIPE; set --; while read -r p; do set -- \"$@\" -e \"RUNNER_PLACE=:$p:\"; done; \
+             [ $# = 0 ] || for m in $(grep -lsF \"$@\" /proc/[0-9]*/environ); do m=${{m#/proc/}}; \
+             kill -s KILL \"${{m%/environ}}\" 2>/dev/null; done; rm -rf {path}; exit; }}\n"
         ));
         Ok(Watched { folder, guard, places: BTreeSet::new() })
     }
@@ -86,45 +87,73 @@ impl Direct for Children {
         if job.warms_up {
             warm_up(job).await;
         }
-        let before = read_all(&job.probes);
-        let start = Instant::now();
-        let mut child = match outputs.spawn(job) {
-            Ok(child) => child,
-            Err(error) => return not_started(job, &error),
-        };
-        let mut group = Group { id: child.id(), job, is_over: false };
-        let (code, stopped) = wait(&mut child, &mut group, timeout, stop).await?;
-        let elapsed_s = start.elapsed().as_secs_f64();
-        let newest = newest_process();
-        let after = read_all(&job.probes);
+        let mut group = Group { id: None, job, is_over: false };
+        let running = outputs.start(job, &mut group).await?;
+        let (measured, stopped) = wait(running, &group, timeout, stop).await?;
         group.signal(Signal::KILL);
-        if stopped.is_some() || (job.ends_daemons && newest != group.id) {
-            sweep(&job.id);
+        if stopped.is_some() || (job.ends_daemons && measured.newest != group.id) {
+            sweep(&job.id, group.id);
         }
         group.is_over = true;
-        let (stdout, stderr) = outputs.read()?;
-        let probes = Probes { before, after };
+        let (stdout, mut stderr) = outputs.read()?;
+        stderr.size += measured.complaint.len() as u64;
+        stderr.bytes.extend(measured.complaint.into_bytes());
         Ok(Ended {
-            exit_code: code,
-            elapsed_s,
+            exit_code: measured.exit_code,
+            elapsed_s: measured.elapsed_s,
             is_coarse: false,
             stdout,
             stderr,
             stopped,
-            probes,
+            probes: measured.probes,
             was_lost: false,
         })
     }
 }
 
-/// Waits for the child, or ends it.
+/// What the thread that waits for a job knows when it has ended.
+struct Measured {
+    exit_code: i32,
+    elapsed_s: f64,
+    probes: Probes,
+    newest: Option<u32>,
+    /// Said of a command that could not be started, as a shell would.
+    complaint: String,
+}
+
+type Running = JoinHandle<Result<Measured, TransportError>>;
+
+/// Starts the command, tells the number of its process, and waits for it. On a thread of its own: whatever
+/// else this program does meanwhile, the clock is read when the command ends.
+fn measure(
+    mut command: Command,
+    job: &Job,
+    started: oneshot::Sender<u32>,
+) -> Result<Measured, TransportError> {
+    let before = read_all(&job.probes);
+    let start = Instant::now();
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => return not_started(job, &error),
+    };
+    // Nobody may wait any more.
+    let _ = started.send(child.id());
+    let status = child.wait();
+    let elapsed_s = start.elapsed().as_secs_f64();
+    let (newest, after) = (newest_process(), read_all(&job.probes));
+    let status =
+        status.map_err(|error| TransportError::new(format!("can't wait for the command: {error}")))?;
+    let probes = Probes { before, after };
+    Ok(Measured { exit_code: code(status), elapsed_s, probes, newest, complaint: String::new() })
+}
+
+/// Waits for the job, or ends it.
 async fn wait(
-    child: &mut Child,
-    group: &mut Group<'_>,
+    mut running: Running,
+    group: &Group<'_>,
     timeout: Option<Duration>,
     stop: &CancellationToken,
-) -> Result<(i32, Option<Stopped>), TransportError> {
-    let failed = |error: std::io::Error| TransportError::new(format!("can't wait for the command: {error}"));
+) -> Result<(Measured, Option<Stopped>), TransportError> {
     let late = async {
         match timeout {
             Some(time) => tokio::time::sleep(time).await,
@@ -133,17 +162,20 @@ async fn wait(
     };
     let why = tokio::select! {
         biased;
-        status = child.wait() => return Ok((code(status.map_err(failed)?), None)),
+        measured = &mut running => return Ok((joined(measured)?, None)),
         () = stop.cancelled() => Stopped::Cancelled,
         () = late => Stopped::TimedOut,
     };
-    group.end(&group.job.stop, child).await;
-    let status = child.wait().await.map_err(failed)?;
-    Ok((code(status), Some(why)))
+    group.end(&group.job.stop).await;
+    Ok((joined(running.await)?, Some(why)))
+}
+
+fn joined(measured: Result<Result<Measured, TransportError>, JoinError>) -> Result<Measured, TransportError> {
+    measured.map_err(|error| TransportError::new(format!("can't wait for the command: {error}")))?
 }
 
 /// As a shell tells it.
-fn code(status: std::process::ExitStatus) -> i32 {
+fn code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
 }
 
@@ -157,7 +189,7 @@ async fn warm_up(job: &Job) {
 }
 
 /// What a shell says of a command that can't be executed.
-fn not_started(job: &Job, error: &std::io::Error) -> Result<Ended, TransportError> {
+fn not_started(job: &Job, error: &std::io::Error) -> Result<Measured, TransportError> {
     if !Path::new(&job.directory).is_dir() {
         return Err(TransportError::new("the working directory is gone"));
     }
@@ -167,20 +199,21 @@ fn not_started(job: &Job, error: &std::io::Error) -> Result<Ended, TransportErro
         _ => return Err(TransportError::new(format!("can't start the command: {error}"))),
     };
     let words = job.command.arguments();
-    let bytes = format!("{}: {error}\n", words.first().unwrap_or(&"")).into_bytes();
-    let stderr = Stream { size: bytes.len() as u64, bytes };
-    let stdout = Stream::default();
-    let probes = Probes::default();
-    Ok(Ended {
-        exit_code,
-        elapsed_s: 0.0,
-        is_coarse: false,
-        stdout,
-        stderr,
-        stopped: None,
-        probes,
-        was_lost: false,
-    })
+    let complaint = format!("{}: {error}\n", words.first().unwrap_or(&""));
+    Ok(Measured { exit_code, elapsed_s: 0.0, probes: Probes::default(), newest: None, complaint })
+}
+
+/// The file that a shell would execute, or why there is none.
+fn executable(program: &str, path: &str) -> Result<PathBuf, ErrorKind> {
+    if program.contains('/') {
+        return Ok(program.into());
+    }
+    let candidates = path.split(':').map(|folder| Path::new(folder).join(program));
+    let is_executable = |file: &PathBuf| rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok();
+    let files: Vec<PathBuf> = candidates.filter(|file| file.is_absolute() && file.is_file()).collect();
+    let is_there = !files.is_empty();
+    let found = files.into_iter().find(is_executable);
+    found.ok_or(if is_there { ErrorKind::PermissionDenied } else { ErrorKind::NotFound })
 }
 
 /// The process group of a job; it ends with this value.
@@ -198,16 +231,15 @@ impl Group<'_> {
         }
     }
 
-    /// Ends it as `stop` says. The child is waited for meanwhile: as a zombie it would seem to be there.
-    async fn end(&mut self, stop: &Stop, child: &mut Child) {
+    /// Ends it as `stop` says.
+    async fn end(&self, stop: &Stop) {
         self.signal(named(&stop.signal));
         let until = tokio::time::Instant::now() + stop.grace;
-        while tokio::time::Instant::now() < until {
-            let has_ended = matches!(child.try_wait(), Ok(Some(_)) | Err(_));
+        let is_there = || {
             let id = self.id.and_then(|id| Pid::from_raw(id as i32));
-            if has_ended && id.is_none_or(|id| rustix::process::test_kill_process_group(id).is_err()) {
-                break;
-            }
+            id.is_some_and(|id| rustix::process::test_kill_process_group(id).is_ok())
+        };
+        while tokio::time::Instant::now() < until && is_there() {
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
         self.signal(Signal::KILL);
@@ -218,7 +250,7 @@ impl Drop for Group<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             self.signal(Signal::KILL);
-            sweep(&self.job.id);
+            sweep(&self.job.id, self.id);
         }
     }
 }
@@ -235,12 +267,17 @@ fn named(signal: &str) -> Signal {
     }
 }
 
-/// Ends every process with the mark of job `id`, whatever group it went to.
-fn sweep(id: &str) {
+/// Ends every process with the mark of job `id`, whatever group it went to: among those that were made after
+/// it, as long as numbers have not begun anew.
+fn sweep(id: &str, first: Option<u32>) {
     let mark = format!("RUNNER_JOB=:{id}:");
     let Ok(processes) = fs::read_dir("/proc") else { return };
+    let is_in_order = first <= newest_process();
     for entry in processes.flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        if is_in_order && first.is_some_and(|first| (pid as u32) < first) {
+            continue;
+        }
         let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
         if environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
             && let Some(pid) = Pid::from_raw(pid)
@@ -283,25 +320,52 @@ impl Outputs {
         Ok(Outputs { files: [create(&paths[0])?, create(&paths[1])?], paths })
     }
 
-    fn spawn(&self, job: &Job) -> std::io::Result<Child> {
-        let words = job.command.arguments();
-        let (program, arguments) = words.split_first().ok_or(ErrorKind::InvalidInput)?;
-        let path = std::env::var("PATH").unwrap_or_default();
-        tokio::process::Command::new(program)
-            .args(arguments)
-            .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
-            .envs(texts::environment(job))
-            .current_dir(&job.directory)
-            .stdin(Stdio::null())
-            .stdout(self.files[0].try_clone()?)
-            .stderr(self.files[1].try_clone()?)
-            .process_group(0)
-            .spawn()
+    /// Starts `job`; when this returns, `group` is its.
+    async fn start(&self, job: &Job, group: &mut Group<'_>) -> Result<Running, TransportError> {
+        let failed = |error: std::io::Error| TransportError::new(format!("can't start the command: {error}"));
+        let (started, number) = oneshot::channel();
+        let job = job.clone();
+        let files = [self.files[0].try_clone().map_err(failed)?, self.files[1].try_clone().map_err(failed)?];
+        let running = tokio::task::spawn_blocking(move || match command(&job, files) {
+            Ok(command) => measure(command, &job, started),
+            Err(error) => not_started(&job, &error.into()),
+        });
+        // None where nothing was started; the thread says why.
+        group.id = number.await.ok();
+        Ok(running)
     }
 
+    /// What was printed, behind a look whether there was room for it.
     fn read(&self) -> Result<(Stream, Stream), TransportError> {
+        let room = self.paths[0].with_extension("room");
+        let has_room = fs::write(&room, b"room");
+        let _ = fs::remove_file(&room);
+        has_room.map_err(|error| {
+            let why = "the file system of the output is full: what was printed is not whole";
+            TransportError::new(if error.kind() == ErrorKind::StorageFull {
+                why.to_owned()
+            } else {
+                error.to_string()
+            })
+        })?;
         Ok((stream(&self.paths[0])?, stream(&self.paths[1])?))
     }
+}
+
+/// The command of `job` with these files for its outputs.
+fn command(job: &Job, [stdout, stderr]: [File; 2]) -> Result<Command, ErrorKind> {
+    let words = job.command.arguments();
+    let (program, arguments) = words.split_first().ok_or(ErrorKind::InvalidInput)?;
+    let variables = texts::environment(job);
+    let path = match variables.iter().rev().find(|(name, _)| *name == "PATH") {
+        Some((_, path)) => path.clone(),
+        None => format!("{}:/usr/local/sbin:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default()),
+    };
+    // With the whole path the child needs no copy of this process first, which takes longer than many jobs.
+    let mut command = Command::new(executable(program, &path)?);
+    command.arg0(program).args(arguments).envs(variables).env("PATH", path).current_dir(&job.directory);
+    command.stdin(Stdio::null()).stdout(stdout).stderr(stderr).process_group(0);
+    Ok(command)
 }
 
 impl Drop for Outputs {

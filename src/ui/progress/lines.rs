@@ -32,6 +32,10 @@ pub(super) fn line(event: &Event, monitor: &Monitor) -> Option<(Weight, String)>
             let text = format!("{RED}set aside{PLAIN}  {host}: {reason}; its trials wait, others go on");
             (Weight::Problem, text)
         }
+        Event::HostAwaited { host, within_s } => {
+            let text = format!("{YELLOW}waiting{PLAIN} for {}: up to {within_s} s more", printable(host));
+            (Weight::Problem, text)
+        }
         Event::HostBack { host } => {
             (Weight::Problem, format!("back       {}: its trials go on", printable(host)))
         }
