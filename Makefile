@@ -50,7 +50,7 @@ test: ## set up, bring up the lab, and run every test; without Docker all but th
 	else \
 	    tests=here; \
 	    echo "test: no Docker Engine answers, so there is no lab; these live tests are skipped:"; \
-	    cat tests/live/*.rs | awk '/^ *#\[(tokio::)?test/ { found = 1 } found && match($$0, /fn [a-z0-9_]+/) { print "  " substr($$0, RSTART + 3, RLENGTH - 3); found = 0 }'; \
+	    cat tests/live/*.rs tests/live/*/*.rs | awk '/^ *#\[(tokio::)?test/ { found = 1 } found && match($$0, /fn [a-z0-9_]+/) { print "  " substr($$0, RSTART + 3, RLENGTH - 3); found = 0 }'; \
 	fi; \
 	if command -v cargo-nextest >/dev/null; then \
 	    echo "test: running them with cargo nextest"; \

@@ -23,6 +23,9 @@ pub use self::texts::{printed_so_far, sweep_place};
 /// The most bytes brought back of each output of a job.
 pub const OUTPUT_LIMIT: usize = 16 << 20;
 
+/// How often a script that does no harm is begun when the way is lost meanwhile.
+const QUERIES: u32 = 5;
+
 /// A command and how it is run.
 #[derive(Debug, Clone)]
 pub struct Job {
@@ -147,10 +150,13 @@ pub async fn run(
 /// # Errors
 /// When the place can't be reached, or the script ends with another code than 0.
 pub async fn query(transport: &dyn Transport, script: &str) -> Result<Vec<u8>, TransportError> {
-    match query_once(transport, script).await {
-        Err(error) if error.is_lost => query_once(transport, script).await,
-        answer => answer,
+    let mut answer = query_once(transport, script).await;
+    for _ in 1..QUERIES {
+        if answer.as_ref().is_err_and(|error| error.is_lost) {
+            answer = query_once(transport, script).await;
+        }
     }
+    answer
 }
 
 /// The same for a script that may not be run again.

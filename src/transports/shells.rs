@@ -17,7 +17,8 @@ use super::{CAPTURE_LIMIT, Chunk, Exit, Pipe, Program, Transport, TransportError
 pub const DEFAULT_RECONNECT: Duration = Duration::from_secs(600);
 /// How long the guard of a place waits longer than we look.
 const LEASE_MARGIN: Duration = Duration::from_secs(10);
-/// The longest pause between two looks; the first is a tenth of a second.
+/// The first pause between two looks; each is twice as long as the one before, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// How long a guard may take to clean up.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -28,6 +29,10 @@ static IN_A_HURRY: AtomicBool = AtomicBool::new(false);
 /// From now on nobody waits for a machine whose connection is lost.
 pub fn hurry() {
     IN_A_HURRY.store(true, Ordering::Relaxed);
+}
+
+fn is_in_a_hurry() -> bool {
+    IN_A_HURRY.load(Ordering::Relaxed)
 }
 
 /// The shells of one place.
@@ -124,7 +129,7 @@ pub(super) async fn take(transport: &dyn Transport) -> Result<Kept, TransportErr
             return Ok(kept);
         }
     }
-    let mut pause = Duration::from_millis(100);
+    let mut pause = FIRST_PAUSE;
     loop {
         match Kept::open(transport).await {
             Ok(kept) => {
@@ -148,15 +153,19 @@ pub(super) async fn base(transport: &dyn Transport, place: &str) -> Result<Strin
     {
         return Ok(guard.base.clone());
     }
-    let mut shell = take(transport).await?;
-    let lease = transport.reconnect() + LEASE_MARGIN;
+    let name = format!("{place}{}{}", texts::FOLDER, &nonce()[..12]);
     let old = guard.as_ref().map(|guard| guard.base.as_str());
-    let answer =
-        shell.ask(&texts::guard(old, &format!("{place}{}{}", texts::FOLDER, &nonce()[..12]), lease)).await?;
-    let base = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
-    if answer.code != 0 || base.is_empty() {
-        return Err(TransportError::new(super::job::last_words(&answer.stderr, &Exit::Code(answer.code))));
-    }
+    let script = texts::guard(old, &name, transport.reconnect() + LEASE_MARGIN);
+    let start = Instant::now();
+    let (shell, base) = loop {
+        match make_guard(transport, &script).await {
+            // A way that is lost again and again is still one that comes back.
+            Err(error) if error.is_lost && !is_in_a_hurry() && start.elapsed() < transport.reconnect() => {
+                tokio::time::sleep(FIRST_PAUSE).await;
+            }
+            made => break made?,
+        }
+    };
     shell.tell(texts::LISTEN);
     let watching = Guard { shell, base: base.clone() };
     for script in
@@ -166,6 +175,17 @@ pub(super) async fn base(transport: &dyn Transport, place: &str) -> Result<Strin
     }
     *guard = Some(watching);
     Ok(base)
+}
+
+/// Lets a shell become a guard, and returns it with its folder.
+async fn make_guard(transport: &dyn Transport, script: &str) -> Result<(Kept, String), TransportError> {
+    let mut shell = take(transport).await?;
+    let answer = shell.ask(script).await?;
+    let base = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
+    if answer.code != 0 || base.is_empty() {
+        return Err(TransportError::new(super::job::last_words(&answer.stderr, &Exit::Code(answer.code))));
+    }
+    Ok((shell, base))
 }
 
 impl Shells {
@@ -209,7 +229,6 @@ impl Shells {
     /// Whether a lost way is still to be looked for. All who look count from the same moment.
     pub(super) fn may_wait(&self, transport: &dyn Transport) -> bool {
         let since = self.set_lost(true);
-        !IN_A_HURRY.load(Ordering::Relaxed)
-            && since.is_some_and(|since| since.elapsed() < transport.reconnect())
+        !is_in_a_hurry() && since.is_some_and(|since| since.elapsed() < transport.reconnect())
     }
 }

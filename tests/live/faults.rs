@@ -2,6 +2,11 @@
 //! lost that was measured, nothing may run twice, nothing may be left behind. Each test has a machine of its
 //! own ([`host::Host`]), so that the lab is not disturbed.
 
+/// Functions with their names.
+macro_rules! cases {
+    ($($case:ident),+ $(,)?) => { &[$((stringify!($case), $case as fn())),+] };
+}
+
 mod connection;
 mod engine;
 mod host;

@@ -14,7 +14,7 @@ use crate::lab::{self, Experiment, Run, docker, eventually};
 use crate::ssh;
 
 /// A run that takes longer hangs.
-const LONGEST: Duration = Duration::from_secs(240);
+const LONGEST: Duration = Duration::from_secs(280);
 /// The server comes back by itself, whoever ends it.
 const SERVER: &str = "while :; do /usr/sbin/sshd -D -e OPTIONS; sleep 0.5; done";
 
@@ -175,4 +175,17 @@ pub fn elapsed(record: &serde_json::Value) -> f64 {
 pub fn sleeper() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(7000);
     format!("sleep {}.{}", NUMBER.fetch_add(1, Ordering::Relaxed), std::process::id())
+}
+
+/// Runs cases at the same time, since they wait most of theirs, and tells which of them failed.
+pub fn side_by_side(cases: &[(&'static str, fn())]) {
+    let failed: Vec<&str> = std::thread::scope(|scope| {
+        let start = |(name, case): &(&'static str, fn())| {
+            let (name, case) = (*name, *case);
+            (name, std::thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, case).unwrap())
+        };
+        let running: Vec<_> = cases.iter().map(start).collect();
+        running.into_iter().filter_map(|(name, case)| case.join().err().map(|_| name)).collect()
+    });
+    assert!(failed.is_empty(), "failed: {}", failed.join(", "));
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::host::{Host, elapsed, finish, stdout, warnings};
+use super::host::{Host, elapsed, finish, side_by_side, stdout, warnings};
 use crate::lab::{self, Experiment, Run, eventually};
 
 /// Runs `workload` on `host` in a native environment with `fields`.
@@ -15,6 +15,27 @@ fn run_in(host: &Host, fields: &str, workload: &str) -> Run {
 }
 
 #[test]
+fn machines_that_are_full_or_frozen() {
+    side_by_side(cases![
+        a_work_directory_that_can_not_be_written_is_told,
+        a_full_work_directory_is_told_by_whoever_writes_to_it,
+        where_memory_is_full_outputs_go_to_disk,
+        where_outputs_fit_nowhere_it_is_told
+    ]);
+}
+
+#[test]
+fn machines_that_lack_something() {
+    side_by_side(cases![
+        without_sudo_a_step_as_root_is_refused_with_the_reason,
+        one_session_a_connection_is_enough,
+        without_bash_nothing_is_missing,
+        a_clock_that_is_set_in_the_middle_is_not_believed,
+        without_bash_and_setsid_the_package_is_named,
+        busybox_is_enough_in_a_container
+    ]);
+}
+
 fn a_work_directory_that_can_not_be_written_is_told() {
     let host = Host::with(&["--tmpfs", "/frozen:ro", "--tmpfs", "/theirs:mode=755"], "");
     for (workdir, words) in [("/frozen", "Read-only file system"), ("/theirs", "Permission denied")] {
@@ -24,7 +45,6 @@ fn a_work_directory_that_can_not_be_written_is_told() {
     host.assert_clean();
 }
 
-#[test]
 fn a_full_work_directory_is_told_by_whoever_writes_to_it() {
     let host = Host::with(&["--tmpfs", "/small:size=1m,mode=1777"], "");
     let run = run_in(&host, "workdir: /small", "{ run: head -c 5000000 /dev/zero >file }");
@@ -43,7 +63,6 @@ fn a_full_work_directory_is_told_by_whoever_writes_to_it() {
     assert_eq!(host.sh("ls -A /small"), "", "left in the work directory");
 }
 
-#[test]
 fn where_memory_is_full_outputs_go_to_disk() {
     let host = Host::with(&["--shm-size", "1m"], "");
     host.sh("head -c 2000000 /dev/zero >/dev/shm/fill || true");
@@ -54,7 +73,6 @@ fn where_memory_is_full_outputs_go_to_disk() {
     host.assert_clean();
 }
 
-#[test]
 fn where_outputs_fit_nowhere_it_is_told() {
     let host = Host::new();
     host.sh("chmod 755 /tmp /var/tmp /dev/shm");
@@ -73,7 +91,6 @@ fn where_outputs_fit_nowhere_it_is_told() {
     host.assert_clean();
 }
 
-#[test]
 fn without_sudo_a_step_as_root_is_refused_with_the_reason() {
     let host = Host::new();
     host.sh("rm /etc/sudoers.d/bench");
@@ -87,7 +104,6 @@ fn without_sudo_a_step_as_root_is_refused_with_the_reason() {
     host.assert_clean();
 }
 
-#[test]
 fn one_session_a_connection_is_enough() {
     let host = Host::with(&[], "-o MaxSessions=1");
     let service =
@@ -111,7 +127,6 @@ fn plain() -> Host {
     host
 }
 
-#[test]
 fn without_bash_nothing_is_missing() {
     let host = plain();
     let run =
@@ -139,7 +154,6 @@ fn without_bash_nothing_is_missing() {
     host.assert_clean();
 }
 
-#[test]
 fn a_clock_that_is_set_in_the_middle_is_not_believed() {
     let host = plain();
     // Every second reading is an hour off, forwards or backwards.
@@ -157,7 +171,6 @@ fn a_clock_that_is_set_in_the_middle_is_not_believed() {
     host.assert_clean();
 }
 
-#[test]
 fn without_bash_and_setsid_the_package_is_named() {
     let host = plain();
     host.sh("rm -f /usr/bin/setsid /bin/setsid");
@@ -166,7 +179,6 @@ fn without_bash_and_setsid_the_package_is_named() {
     host.assert_clean();
 }
 
-#[test]
 fn busybox_is_enough_in_a_container() {
     let experiment = Experiment::new(
         "hosts: { here: { local: {} } }\nenvironments: { box: { container: { build: busybox } } }\nworkloads:\n  \

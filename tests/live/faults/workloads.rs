@@ -6,17 +6,22 @@ use std::process::Command;
 use super::host::{Host, elapsed, finish, sleeper, warnings};
 use crate::lab::{self, Experiment, Run};
 
-const WITH_ENGINE: [&str; 2] = ["--volume", "/var/run/docker.sock:/var/run/docker.sock"];
+/// Two machines, so that what runs natively and what runs in a container go side by side.
+fn machines() -> [Host; 2] {
+    [Host::new(), Host::with(&["--volume", "/var/run/docker.sock:/var/run/docker.sock"], "")]
+}
 
-/// Runs `workloads` three ways; `more` stands at the end of the file.
-fn three_ways(host: &Host, workloads: &str, more: &str) -> Run {
+/// Runs `workloads` three ways: here, over SSH, and in a container over SSH.
+fn three_ways([native, engine]: &[Host; 2], workloads: &str) -> Run {
     let experiment = Experiment::new(&format!(
-        "hosts: {{ here: {{ local: {{}} }}, {} }}\nenvironments: {{ native: {{}}, box: {{ container: {{ build: \
-         {}/experiments/images/bench }} }} }}\nworkloads:\n{workloads}\nmatrix:\n  - {{ host: here, environment: native }}\n  \
-         - {{ host: {}, environment: [native, box] }}\n{more}",
-        host.entry(host.port, ", reconnect: 30s"),
+        "hosts: {{ here: {{ local: {{}} }}, {}, {} }}\nenvironments: {{ native: {{}}, box: {{ container: {{ build: \
+         {}/experiments/images/bench }} }} }}\nworkloads:\n{workloads}\nmatrix:\n  - {{ host: [here, {}], environment: native }}\n  \
+         - {{ host: {}, environment: box }}\nrepetitions: 1\n",
+        native.entry(native.port, ", reconnect: 30s"),
+        engine.entry(engine.port, ", reconnect: 30s"),
         lab::ROOT,
-        host.name
+        native.name,
+        engine.name
     ));
     finish(&experiment, experiment.start())
 }
@@ -37,7 +42,7 @@ fn kept(run: &Run, record: &serde_json::Value, name: &str) -> Vec<u8> {
 
 #[test]
 fn what_ends_well_however_odd() {
-    let host = Host::with(&WITH_ENGINE, "");
+    let machines = machines();
     let workloads = "
   closes-its-output: { run: 'echo early; exec >&- 2>&-; sleep 0.5; :' }
   reads-its-input: { run: 'cat; read x; echo no input' }
@@ -49,7 +54,7 @@ fn what_ends_well_however_odd() {
   prints-any-bytes: { run: \"printf 'a\\\\0b\\\\001\\\\377\\\\n\\\\n'\" }
   speaks-like-us: { run: 'echo sizes 5 5; echo failed; echo unclaimed; echo gone' }";
     let sleep = sleeper();
-    let run = three_ways(&host, &workloads.replace("SLEEP", &sleep), "repetitions: 1\n");
+    let run = three_ways(&machines, &workloads.replace("SLEEP", &sleep));
     run.assert_ok();
     for (workload, stdout) in [
         ("closes-its-output", "early\n"),
@@ -75,19 +80,19 @@ fn what_ends_well_however_odd() {
     for record in of(&run, "prints-any-bytes") {
         assert_eq!(kept(&run, record, "/stdout"), b"a\0b\x01\xff\n\n", "{record}");
     }
-    assert_nothing_runs(&host, &sleep);
+    assert_nothing_runs(&machines, &sleep);
 }
 
 #[track_caller]
-fn assert_nothing_runs(host: &Host, marker: &str) {
-    host.assert_clean();
+fn assert_nothing_runs(machines: &[Host; 2], marker: &str) {
+    machines.iter().for_each(Host::assert_clean);
     let everywhere = Command::new("pgrep").args(["-f", "-a", &format!("^{marker}")]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&everywhere.stdout), "", "left on this machine or its engine");
 }
 
 #[test]
 fn what_fails_is_told_as_it_failed() {
-    let host = Host::with(&WITH_ENGINE, "");
+    let machines = machines();
     let workloads = "
   segfaults: { run: 'kill -s SEGV $$' }
   is-killed: { run: [sh, -c, 'kill -s KILL $$'] }
@@ -100,7 +105,7 @@ fn what_fails_is_told_as_it_failed() {
   stops-itself: { timeout: 1s, run: 'kill -s STOP $$; SLEEP' }
   leaves-and-fails: { run: 'SLEEP & exit 9' }";
     let sleep = sleeper();
-    let run = three_ways(&host, &workloads.replace("SLEEP", &sleep), "repetitions: 1\n");
+    let run = three_ways(&machines, &workloads.replace("SLEEP", &sleep));
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     for (workload, words) in [
         ("segfaults", "139"),
@@ -120,7 +125,7 @@ fn what_fails_is_told_as_it_failed() {
             assert!(reason.contains(words), "`{words}` is not in: {reason}\n{record}");
         }
     }
-    assert_nothing_runs(&host, &sleep);
+    assert_nothing_runs(&machines, &sleep);
 }
 
 #[test]
