@@ -16,6 +16,11 @@ fn experiment(marker: &str) -> Experiment {
     ))
 }
 
+/// What a process of this test is known by; those of a test that was killed may still run.
+fn marker(number: &str) -> String {
+    format!("{number}.{}", std::process::id())
+}
+
 fn clean(experiment: &Experiment, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_runner"));
     command.current_dir(experiment.path()).arg("clean").args(arguments).output().unwrap()
@@ -56,7 +61,8 @@ fn send(signal: &str) -> impl Fn(&std::process::Child) {
 
 #[test]
 fn a_killed_run_is_cleaned_up_on_all_its_hosts_and_bystanders_stay() {
-    let (marker, experiment) = ("631.1", experiment("631.1"));
+    let marker = &marker("631");
+    let experiment = experiment(marker);
     let run = broken_off(&experiment, marker, &["--axis", "environment=docker,native"], send("KILL"));
     let id = run.id();
     // Things that only look like the run's: of another run, and with its id as a part of another name.
@@ -99,7 +105,7 @@ fn a_killed_run_is_cleaned_up_on_all_its_hosts_and_bystanders_stay() {
     );
 
     assert_eq!(cleaned.status.code(), Some(0), "{}", text(&cleaned.stderr));
-    assert!(text(&cleaned.stderr).contains("removed     lattepanda-a: "), "{}", text(&cleaned.stderr));
+    assert!(text(&cleaned.stderr).contains("removed      lattepanda-a: "), "{}", text(&cleaned.stderr));
     for host in ["lattepanda-a", "lattepanda-b"] {
         assert_clean(&run, host, &format!("sleep {marker}"));
     }
@@ -112,7 +118,8 @@ fn a_killed_run_is_cleaned_up_on_all_its_hosts_and_bystanders_stay() {
 
 #[test]
 fn a_second_interrupt_leaves_at_once_and_says_what_and_how_to_remove_it() {
-    let (marker, experiment) = ("634.1", experiment("634.1"));
+    let marker = &marker("634");
+    let experiment = experiment(marker);
     let run = broken_off(&experiment, marker, &["--axis", "environment=docker"], |child| {
         lab::signal(child, "INT");
         // Longer than a signal that comes twice at once, shorter than the grace of the trial.
@@ -150,7 +157,8 @@ fn one_signal_ends_a_run_in_order_and_leaves_nothing() {
 
 #[test]
 fn a_run_that_goes_on_is_left_alone() {
-    let (marker, experiment) = ("638.1", experiment("638.1"));
+    let marker = &marker("638");
+    let experiment = experiment(marker);
     let run = broken_off(&experiment, marker, &["--axis", "environment=native"], |child| {
         let all = clean(&experiment, &["--no-lock"]);
         assert!(all.status.success() && text(&all.stderr).contains("a runner is at work"), "{all:?}");
@@ -162,14 +170,15 @@ fn a_run_that_goes_on_is_left_alone() {
 
 #[test]
 fn what_can_not_be_removed_stays_in_the_ledger_and_is_told() {
-    let (marker, experiment) = ("639.1", experiment("639.1"));
+    let marker = &marker("639");
+    let experiment = experiment(marker);
     let run = broken_off(&experiment, marker, &["--axis", "environment=native"], send("KILL"));
     let nowhere = "hosts: { lattepanda-b: { ssh: bench@127.0.0.1:1 } }\n";
     fs::write(experiment.path().join("gone.yaml"), nowhere).unwrap();
     let part = clean(&experiment, &["--hosts", "gone.yaml"]);
     assert_eq!(part.status.code(), Some(4), "{}", text(&part.stderr));
     let told = text(&part.stderr);
-    assert!(told.contains("still there lattepanda-b: ") && told.contains("127.0.0.1:1"), "{told}");
+    assert!(told.contains("still there  lattepanda-b: ") && told.contains("127.0.0.1:1"), "{told}");
     assert_clean(&run, "lattepanda-a", &format!("sleep {marker}"));
     assert!(ledger(&run).exists());
     assert_eq!(clean(&experiment, &[]).status.code(), Some(0));
