@@ -211,12 +211,14 @@ fn a_command_that_arrives_late_by_a_lost_connection_does_not_begin() {
 #[test]
 #[ignore = "soak: it is tried again for more than a minute before the run ends"]
 fn a_host_that_is_gone_for_good_fails_its_own_trials_alone() {
-    let host = Host::new();
+    let (host, other) = (Host::new(), Host::new());
     let experiment = Experiment::new(&format!(
-        "hosts: {{ {} }}\nenvironments: {{ native: {{}} }}\nworkloads: {{ w: {{ run: sleep 1 }} }}\n\
-         matrix: [{{ host: [{}, lattepanda-c], environment: native }}]\nrepetitions: 4\n",
+        "hosts: {{ {}, {} }}\nenvironments: {{ native: {{}} }}\nworkloads: {{ w: {{ run: sleep 1 }} }}\n\
+         matrix: [{{ host: [{}, {}], environment: native }}]\nrepetitions: 4\n",
         host.entry(host.port, ", reconnect: 2s"),
-        host.name
+        other.entry(other.port, ""),
+        host.name,
+        other.name
     ));
     let child = experiment.start();
     eventually("it runs", || !lab::processes(&host.name, "sleep 1").is_empty());
@@ -225,15 +227,15 @@ fn a_host_that_is_gone_for_good_fails_its_own_trials_alone() {
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     let of_host =
         |name: &str| -> Vec<_> { run.records.iter().filter(|record| record["host"] == name).collect() };
-    let other = of_host("lattepanda-c");
-    assert!(other.len() == 4 && other.iter().all(|record| record["status"] == "ok"), "{other:?}");
+    let ok = of_host(&other.name);
+    assert!(ok.len() == 4 && ok.iter().all(|record| record["status"] == "ok"), "{ok:?}");
     let lost = of_host(&host.name);
     assert!(lost.len() >= 4 && lost.iter().all(|record| record["status"] == "failed"), "{lost:?}");
     for record in lost {
         let reason = record["reason"].as_str().unwrap();
         assert!(reason.contains(&host.name) && reason.contains("connection"), "{reason}");
     }
-    assert!(run.report().contains("lattepanda-c"));
+    assert!(run.report().contains(&other.name));
 }
 
 const WITH_ENGINE: [&str; 2] = ["--volume", "/var/run/docker.sock:/var/run/docker.sock"];
@@ -278,13 +280,15 @@ fn in_a_container_over_ssh_nothing_is_lost_either() {
 }
 
 fn a_service_goes_on_when_the_connection_to_its_host_is_lost() {
-    let host = Host::new();
+    let (host, client) = (Host::new(), Host::new());
     let experiment = Experiment::new(&format!(
-        "hosts: {{ {} }}\nenvironments: {{ native: {{}} }}\nworkloads:\n  w:\n    services: {{ s: {{ host: {}, run: \"echo up; \
+        "hosts: {{ {}, {} }}\nenvironments: {{ native: {{}} }}\nworkloads:\n  w:\n    services: {{ s: {{ host: {}, run: \"echo up; \
          echo ran >>/var/tmp/ran; sleep 2; echo still there; exec sleep 623.1\", ready: {{ log: up }} }} }}\n    \
-         run: sleep 4\nmatrix: [{{ host: lattepanda-b, environment: native }}]\nrepetitions: 1\n",
+         run: sleep 4\nmatrix: [{{ host: {}, environment: native }}]\nrepetitions: 1\n",
         host.entry(host.port, ", reconnect: 30s"),
-        host.name
+        client.entry(client.port, ""),
+        host.name,
+        client.name
     ));
     let child = experiment.start();
     eventually("the service runs", || host.lines("ran") == 1);
@@ -292,7 +296,8 @@ fn a_service_goes_on_when_the_connection_to_its_host_is_lost() {
     host.kill_sessions();
     let run = finish(&experiment, child);
     run.assert_ok();
-    let kept = run.directory.as_ref().unwrap().join("output/w/lattepanda-b/native/1/services/s/stdout");
+    let kept =
+        run.directory.as_ref().unwrap().join(format!("output/w/{}/native/1/services/s/stdout", client.name));
     assert_eq!(std::fs::read_to_string(kept).unwrap(), "up\nstill there\n");
     assert!(warnings(&run.records[0]).contains("service `s`: the connection was lost"), "{}", run.records[0]);
     assert_eq!(host.lines("ran"), 1, "it was started once");
