@@ -83,7 +83,7 @@ fn kill_and_go_on(trials_of_a_cell: u32, mut kills: u32) {
     let experiment = Experiment::new(
         "workloads:\n  w:\n    parameters: { n: 1 }\n    run: 'echo begin {{ n }}; echo {{ trial.repetition }} >kept; echo end'\n    \
          fetch: [kept]\n    metrics: { extract: { n: { regex: 'begin (\\d+)' } } }\n\
-         matrix: [{ n: [1, 2, 3, 4] }]\nseed: 11\nwarmup: 1\n",
+         matrix: [{ n: [1, 2, 3, 4] }]\nseed: 11\n",
     );
     let repetitions = trials_of_a_cell.to_string();
     let begin = ["--repetitions", repetitions.as_str()];
@@ -95,7 +95,8 @@ fn kill_and_go_on(trials_of_a_cell: u32, mut kills: u32) {
         (clock.elapsed(), said)
     };
     let (whole, _) = run(&begin, "unbroken");
-    let (start, _) = run(&["--resume"], "unbroken");
+    // What a sitting takes before its first trials.
+    let (start, _) = run(&["--repetitions", "1"], "shortest");
     let unbroken = records(&experiment.directory("unbroken").unwrap());
     let longest = start + whole / kills;
     let mut round = 0;
@@ -116,7 +117,8 @@ fn kill_and_go_on(trials_of_a_cell: u32, mut kills: u32) {
             child.wait().unwrap();
             kills -= 1;
         }
-        let (_, said) = run(&["--resume"], &results);
+        let arguments = if experiment.directory(&results).is_some() { &["--resume"][..] } else { &begin };
+        let (_, said) = run(arguments, &results);
         let left = said.lines().find(|line| line.contains("are done")).unwrap_or_default();
         println!("after {} kills: {left}", moments.len());
         let directory = experiment.directory(&results).unwrap();
