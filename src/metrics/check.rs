@@ -5,7 +5,7 @@ use crate::spec::metric::{Extract, Metrics};
 use crate::spec::template::is_template;
 use crate::spec::{Spec, Text, Workload};
 
-use super::{Metric, TOOLS, parser};
+use super::{TOOLS, parser};
 
 /// The metric that every trial has.
 pub const ELAPSED: &str = "elapsed";
@@ -30,13 +30,13 @@ pub fn check(spec: &Spec, sources: &Sources) -> Vec<Problem> {
 pub fn names(workload: &Workload) -> Vec<String> {
     let of = |metrics: &Metrics, prefix: &str| {
         let known = metrics.tool.as_deref().and_then(|tool| parser(tool)).map(|tool| tool.metrics());
-        let is_kept = |metric: &Metric| match metrics.keep.is_empty() {
-            true => metric.headline,
-            false => metrics.keep.values.iter().any(|name| name.as_str() == metric.name),
+        let headline = known.into_iter().flatten().filter(|metric| metric.headline);
+        let of_tool: Vec<String> = match metrics.keep.is_empty() {
+            true => headline.map(|metric| metric.name.to_owned()).collect(),
+            false => metrics.keep.values.iter().map(|name| name.value.clone()).collect(),
         };
-        let of_tool = known.into_iter().flatten().filter(is_kept).map(|metric| metric.name.to_owned());
         let extracted = metrics.extract.keys().map(|name| name.value.clone());
-        of_tool.chain(extracted).map(|name| format!("{prefix}{name}")).collect::<Vec<_>>()
+        of_tool.into_iter().chain(extracted).map(|name| format!("{prefix}{name}")).collect::<Vec<_>>()
     };
     let services = workload
         .services
@@ -78,9 +78,8 @@ fn tool(metrics: &Metrics, problems: &mut Vec<Problem>) {
         return;
     };
     let known = parser.metrics();
-    for name in
-        metrics.keep.values.iter().filter(|name| known.iter().all(|metric| metric.name != name.as_str()))
-    {
+    let is_known = |name: &&Text| known.iter().any(|metric| metric.name == name.as_str());
+    for name in metrics.keep.values.iter().filter(|name| !parser.names_more() && !is_known(name)) {
         problems.push(
             Problem::at(name.span, format!("`{}` has no metric `{}`", tool.value, name.value))
                 .help(suggest(name, known.iter().map(|metric| metric.name))),

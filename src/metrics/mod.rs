@@ -1,12 +1,12 @@
-//! From a tool's output to measurements: one tool a file, each a pure function of bytes. Nothing here
-//! runs a tool or decides what to keep; read [`MetricParser`] and [`Reading`] first.
+//! From what a command printed to measurements: `tools/` holds one known tool a file. Nothing here runs a
+//! tool; read [`MetricParser`] and [`Reading`] first.
 
 mod check;
-mod dd;
-mod iperf3;
 mod json;
+mod plausible;
 mod regex;
 mod text;
+mod tools;
 mod workload;
 
 use std::collections::BTreeMap;
@@ -16,8 +16,10 @@ use serde::{Deserialize, Serialize};
 use crate::units::{Better, Unit};
 
 pub use check::{check, names};
+pub use plausible::read_tool;
 pub use regex::extract_regex;
 pub use text::{clean, reason, shown};
+pub use tools::{TOOLS, parser};
 pub use workload::{elapsed, read, reads};
 
 /// One value of a metric from one trial, in its base unit. Never NaN, never infinite.
@@ -48,22 +50,27 @@ pub struct ToolOutput<'a> {
     pub exit_code: Option<i32>,
 }
 
-/// What was read: measurements, or the reason why there are none.
+/// What was read: values, or the reason why there are none.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reading {
     /// The tool did its work and its output was understood.
-    Ok {
-        /// At least one value.
-        measurements: Vec<Measurement>,
-        /// What a user should see beside the values: text around the report, rounding, a counter the
-        /// tool printed that can't be true.
-        warnings: Vec<String>,
-    },
+    Ok(Values),
     /// The tool failed, or its output was not understood: no value at all.
     Failed {
         /// The tool's own words where it has some, else what was not understood.
         reason: String,
     },
+}
+
+/// What a tool's output holds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Values {
+    /// At least one value, in the order in which a table shows them.
+    pub measurements: Vec<Measurement>,
+    /// What a user should see beside the values: text around the report, rounding, a counter that can't be true.
+    pub warnings: Vec<String>,
+    /// The tool's version as its output gives it, e.g. `fio-3.33`; none where the output does not say.
+    pub version: Option<String>,
 }
 
 /// A metric that a tool can give.
@@ -79,20 +86,43 @@ pub struct Metric {
     pub headline: bool,
 }
 
+impl Metric {
+    /// A metric that is kept only where the file asks for it.
+    pub const fn new(name: &'static str, unit: Unit, better: Option<Better>) -> Self {
+        Self { name, unit, better, headline: false }
+    }
+
+    /// A metric that is kept when the file does not choose.
+    pub const fn headline(name: &'static str, unit: Unit, better: Option<Better>) -> Self {
+        Self { name, unit, better, headline: true }
+    }
+
+    /// A measurement of this metric; `value` is in its base unit.
+    pub fn measured(&self, value: f64) -> Measurement {
+        let (name, unit) = (self.name.to_owned(), self.unit.clone());
+        Measurement { name, value, unit, better: self.better, labels: BTreeMap::new() }
+    }
+}
+
+impl Measurement {
+    /// The same with a label, e.g. `reclen_kB` and `4`.
+    #[must_use]
+    pub fn labelled(mut self, label: &str, value: impl Into<String>) -> Self {
+        self.labels.insert(label.to_owned(), value.into());
+        self
+    }
+}
+
 /// Reads one tool's output. Implementations are pure: same bytes, same reading.
 pub trait MetricParser: Sync {
     /// The name in `metrics: { tool: NAME }`.
     fn tool(&self) -> &'static str;
-    /// Every metric this tool can give.
+    /// Every metric this tool can give, as far as their names are ours.
     fn metrics(&self) -> Vec<Metric>;
+    /// Whether the tool's own names are names of metrics too, as perf's events are.
+    fn names_more(&self) -> bool {
+        false
+    }
     /// Reads a finished tool's output; everything found, not only headline metrics.
     fn read(&self, output: ToolOutput<'_>) -> Reading;
-}
-
-/// All known tools.
-pub const TOOLS: &[&dyn MetricParser] = &[&dd::Dd, &iperf3::Iperf3];
-
-/// The parser for `tool`, if it is known.
-pub fn parser(tool: &str) -> Option<&'static dyn MetricParser> {
-    TOOLS.iter().copied().find(|parser| parser.tool() == tool)
 }

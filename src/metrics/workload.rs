@@ -6,7 +6,7 @@ use crate::spec::metric::{Extract, Metrics};
 use crate::units::{Better, Scale, Unit};
 
 use super::check::ELAPSED;
-use super::{Measurement, Reading, ToolOutput, extract_regex, parser, text};
+use super::{Measurement, Reading, ToolOutput, extract_regex, parser, read_tool, text};
 
 /// Reads every metric that `metrics` asks for. `outputs` holds `stdout`, `stderr`,
 /// `services/NAME/stdout`, …; with a `service` it is that one's own output that is read, and its metrics
@@ -27,9 +27,9 @@ pub fn read(
     let tool_output =
         ToolOutput { stdout: output("stdout"), stderr: output("stderr"), exit_code: Some(exit_code) };
     let (mut measurements, warnings) = match metrics.tool.as_deref().and_then(|tool| parser(tool)) {
-        Some(parser) => match parser.read(tool_output) {
+        Some(parser) => match read_tool(parser, tool_output) {
             Reading::Failed { reason } => return Err(reason),
-            Reading::Ok { measurements, warnings } => (kept(metrics, parser, measurements)?, warnings),
+            Reading::Ok(values) => (kept(metrics, parser, values.measurements)?, values.warnings),
         },
         None if exit_code != 0 => return Err(text::reason("the command failed", tool_output)),
         None => (Vec::new(), Vec::new()),
@@ -73,9 +73,12 @@ fn kept(
     parser: &dyn super::MetricParser,
     measurements: Vec<Measurement>,
 ) -> Result<Vec<Measurement>, String> {
-    let headline = parser.metrics();
+    let known = parser.metrics();
     let is_kept = |measurement: &Measurement| match metrics.keep.is_empty() {
-        true => headline.iter().any(|metric| metric.headline && metric.name == measurement.name),
+        true => known
+            .iter()
+            .find(|metric| metric.name == measurement.name)
+            .map_or(parser.names_more(), |metric| metric.headline),
         false => metrics.keep.values.iter().any(|name| name.as_str() == measurement.name),
     };
     let kept: Vec<Measurement> = measurements.into_iter().filter(is_kept).collect();

@@ -1,22 +1,25 @@
-//! Tool outputs with their right values: every case of `fixtures/cases` against its `expected.json`, every
-//! recorded output of `fixtures/samples` against the figures read off it by eye, and all of them cut short.
-// Figures stand as they were printed.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::excessive_precision)]
+//! Tool outputs with their right values: every case of `fixtures/cases` and every recorded output of
+//! `fixtures/samples` against the `expected.json` beside it, and all of them cut short and damaged.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use runner::metrics::{Measurement, Reading, ToolOutput, parser};
-use serde_json::Value;
+use runner::metrics::{Measurement, Reading, TOOLS, ToolOutput, Values, parser, read_tool};
+use serde_json::{Value, json};
 
-/// An output as it was recorded.
+/// An output as it was recorded, and what is expected of it.
 struct Recorded {
     name: String,
     tool: String,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     exit_code: Option<i32>,
+    expected: Value,
+    /// Whether `expected` names every value.
+    is_whole: bool,
 }
 
 impl Recorded {
@@ -29,7 +32,7 @@ impl Recorded {
         let cut = |bytes: &[u8]| bytes[..length.min(bytes.len())].to_vec();
         let (stdout, stderr) = (&cut(&self.stdout), &cut(&self.stderr));
         let parser = parser(&self.tool).unwrap_or_else(|| panic!("{}: no parser", self.name));
-        parser.read(ToolOutput { stdout, stderr, exit_code: self.exit_code })
+        read_tool(parser, ToolOutput { stdout, stderr, exit_code: self.exit_code })
     }
 }
 
@@ -37,33 +40,69 @@ fn fixtures(kind: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(kind)
 }
 
-/// All cases with what is expected of them.
-fn cases() -> Vec<(Recorded, Value)> {
-    let mut cases = Vec::new();
-    for entry in fs::read_dir(fixtures("cases")).unwrap() {
-        let folder = entry.unwrap().path();
-        let expected = fs::read_to_string(folder.join("expected.json")).unwrap();
-        let expected: Value = serde_json::from_str(&expected).unwrap();
-        let input = &expected["input"];
-        // Cases of the program itself are experiments, not outputs of a tool.
-        if input["tool"].as_str().unwrap().starts_with("runner") {
-            continue;
+fn folders(kind: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(fixtures(kind)).unwrap().map(|entry| entry.unwrap().path());
+    let mut folders: Vec<_> = entries.filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}
+
+fn json_of(file: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap_or_else(|e| panic!("{file:?}: {e}"))
+}
+
+/// The inputs of one case: where it names several files, each is one.
+fn recorded(folder: &Path, case: &Value, is_whole: bool) -> Vec<Recorded> {
+    let (input, expect) = (&case["input"], &case["expect"]);
+    let bytes = |name: &Value| match name.as_str() {
+        None | Some("") => Vec::new(),
+        Some(file) => fs::read(folder.join(file)).unwrap(),
+    };
+    let one = |name: String, stdout: &Value, stderr: &Value, code: &Value, expected: &Value| Recorded {
+        name,
+        tool: input["tool"].as_str().unwrap().to_owned(),
+        stdout: bytes(stdout),
+        stderr: bytes(stderr),
+        exit_code: code.as_i64().map(|code| i32::try_from(code).unwrap()),
+        expected: expected.clone(),
+        is_whole,
+    };
+    let case = case["case"].as_str().unwrap();
+    let Some(files) = expect["per_file"].as_object() else {
+        return vec![one(case.to_owned(), &input["stdout"], &input["stderr"], &input["exit_code"], expect)];
+    };
+    let each = files.iter().map(|(file, expected)| {
+        let code = input["exit_code"].get(file).unwrap_or(&input["exit_code"]);
+        let (name, file) = (format!("{case}: {file}"), json!(file));
+        one(name, &Value::Null, &file, code, expected)
+    });
+    each.collect()
+}
+
+/// The cases whose input is the output of a known tool.
+fn cases() -> Vec<Recorded> {
+    let of_folder = |folder: PathBuf| {
+        let case = json_of(&folder.join("expected.json"));
+        match parser(case["input"]["tool"].as_str().unwrap()) {
+            Some(_) => recorded(&folder, &case, false),
+            None => vec![],
         }
-        let bytes = |name: &str| match input[name].as_str() {
-            None | Some("") => Vec::new(),
-            Some(file) => fs::read(folder.join(file)).unwrap(),
-        };
-        let recorded = Recorded {
-            name: expected["case"].as_str().unwrap().to_owned(),
-            tool: input["tool"].as_str().unwrap().to_owned(),
-            stdout: bytes("stdout"),
-            stderr: bytes("stderr"),
-            exit_code: input["exit_code"].as_i64().map(|code| i32::try_from(code).unwrap()),
-        };
-        cases.push((recorded, expected["expect"].clone()));
-    }
-    assert!(cases.len() >= 18);
-    cases
+    };
+    folders("cases").into_iter().flat_map(of_folder).collect()
+}
+
+fn samples() -> Vec<Recorded> {
+    let of_folder = |folder: PathBuf| {
+        let expected = folder.join("expected.json");
+        let cases = if expected.exists() { json_of(&expected) } else { json!([]) };
+        let cases = cases.as_array().unwrap().clone();
+        cases.iter().flat_map(|case| recorded(&folder, case, true)).collect::<Vec<_>>()
+    };
+    folders("samples").into_iter().flat_map(of_folder).collect()
+}
+
+fn all() -> Vec<Recorded> {
+    cases().into_iter().chain(samples()).collect()
 }
 
 fn texts<'a>(expected: &'a Value, key: &str) -> impl Iterator<Item = &'a str> {
@@ -71,230 +110,159 @@ fn texts<'a>(expected: &'a Value, key: &str) -> impl Iterator<Item = &'a str> {
 }
 
 #[test]
-fn cases_give_their_right_values() {
-    for (recorded, expected) in cases() {
-        let name = &recorded.name;
+fn outputs_give_their_right_values() {
+    let mut count = 0;
+    for recorded in all() {
+        count += 1;
+        let (name, expected) = (&recorded.name, &recorded.expected);
         let status = expected["status"].as_str().unwrap();
         let or_failed = expected["or_status"].as_str().is_some_and(|status| status.starts_with("failed"));
         match recorded.read() {
             Reading::Failed { reason } => {
                 assert!(status == "failed" || or_failed, "{name}: {reason}");
-                for words in texts(&expected, "error_contains") {
+                for words in texts(expected, "error_contains") {
                     assert!(reason.contains(words), "{name}: `{words}` is not in: {reason}");
                 }
-            }
-            Reading::Ok { measurements, warnings } => {
-                assert!(status.starts_with("ok"), "{name}: {measurements:?}");
-                assert!(status != "ok_with_warning" || !warnings.is_empty(), "{name}: no warning");
-                for words in texts(&expected, "warning_contains") {
-                    assert!(warnings.iter().any(|warning| warning.contains(words)), "{name}: {warnings:?}");
+                if let Some(words) = expected["reason"].as_str() {
+                    assert_eq!(reason, words, "{name}");
                 }
-                check_values(name, &measurements, &expected);
+            }
+            Reading::Ok(values) => {
+                assert!(["ok", "ok_with_warning", "mixed"].contains(&status), "{name}: {values:?}");
+                check_values(&recorded, &values);
             }
         }
     }
+    assert!(count >= 60, "{count}");
 }
 
-fn check_values(name: &str, measurements: &[Measurement], expected: &Value) {
-    for metric in expected["metrics"].as_array().unwrap() {
-        let found: Vec<_> =
-            measurements.iter().filter(|m| m.name == metric["name"].as_str().unwrap()).collect();
-        assert_eq!(found.len(), 1, "{name}: {metric} in {measurements:?}");
-        assert_eq!(found[0].unit.as_str(), metric["unit"].as_str().unwrap(), "{name}: {metric}");
-        let value = metric["value"].as_f64().unwrap();
+/// The labels of an expected metric: `labels`, iozone's two sizes, and `[job N]` behind a name.
+fn labels(metric: &Value) -> (String, BTreeMap<String, String>) {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut labels = BTreeMap::new();
+    for (label, value) in metric["labels"].as_object().into_iter().flatten() {
+        labels.insert(label.clone(), text(value));
+    }
+    for label in ["file_kB", "reclen_kB"] {
+        labels.extend(metric.get(label).map(|value| (label.to_owned(), text(value))));
+    }
+    let name = metric["name"].as_str().unwrap();
+    match name.strip_suffix(']').and_then(|name| name.split_once("[job ")) {
+        Some((name, job)) => {
+            labels.insert("job".to_owned(), job.to_owned());
+            (name.to_owned(), labels)
+        }
+        None => (name.to_owned(), labels),
+    }
+}
+
+/// A value in its base unit: cases may give milliseconds.
+fn in_base_unit(metric: &Value) -> (f64, &str) {
+    let (value, unit) = (metric["value"].as_f64().unwrap(), metric["unit"].as_str().unwrap());
+    if unit == "ms" { (value / 1000.0, "s") } else { (value, unit) }
+}
+
+/// Case 072 alone calls dd's throughput by the direction of its transfer.
+fn own_name<'a>(recorded: &Recorded, name: &'a str) -> &'a str {
+    if recorded.tool == "dd" && name == "write_rate" { "throughput" } else { name }
+}
+
+fn check_values(recorded: &Recorded, values: &Values) {
+    let (name, expected) = (&recorded.name, &recorded.expected);
+    let Values { measurements, warnings, version } = values;
+    for words in texts(expected, "warning_contains") {
+        assert!(warnings.iter().any(|warning| warning.contains(words)), "{name}: {words}: {warnings:?}");
+    }
+    assert!(expected["status"] != "ok_with_warning" || !warnings.is_empty(), "{name}: no warning");
+    if recorded.is_whole {
+        let told = expected["warnings"].as_array().cloned().unwrap_or_default();
+        assert_eq!(json!(warnings), json!(told), "{name}");
+        assert_eq!(version.as_deref(), expected["version"].as_str(), "{name}");
+    }
+    let mut wanted: Vec<Value> = expected["metrics"].as_array().cloned().unwrap_or_default();
+    for result in expected["results"].as_array().into_iter().flatten() {
+        for metric in result["metrics"].as_array().unwrap() {
+            let mut metric = metric.clone();
+            metric["labels"] = json!({ "command": result["command"] });
+            wanted.push(metric);
+        }
+        if result["status"] == "failed" {
+            let command = result["command"].as_str().unwrap();
+            let is_of = |m: &&Measurement| m.labels.get("command").is_some_and(|one| one == command);
+            assert_eq!(measurements.iter().find(is_of), None, "{name}");
+        }
+    }
+    for metric in &wanted {
+        let (metric_name, labels) = labels(metric);
+        let metric_name = own_name(recorded, &metric_name);
+        let is_wanted = |m: &&Measurement| m.name == metric_name && m.labels == labels;
+        let found: Vec<_> = measurements.iter().filter(is_wanted).collect();
+        assert_eq!(found.len(), 1, "{name}: {metric} in {measurements:#?}");
+        let (value, unit) = in_base_unit(metric);
+        assert_eq!(found[0].unit.as_str(), unit, "{name}: {metric}");
         let tolerance = metric["tolerance_rel"].as_f64().unwrap_or(1e-9);
         assert!((found[0].value - value).abs() <= tolerance * value.abs(), "{name}: {metric}: {found:?}");
+    }
+    if recorded.is_whole {
+        assert_eq!(measurements.len(), wanted.len(), "{name}: {measurements:#?}");
     }
     for absent in texts(expected, "absent_metrics") {
         assert!(measurements.iter().all(|m| m.name != absent), "{name}: {absent} is there");
     }
 }
 
-/// `samples/iperf3`: file and its values in order; all others of the file's metrics must be absent.
-const IPERF3: &[(&str, &[(&str, f64)])] = &[
-    (
-        "tcp_t2.json",
-        &[
-            ("throughput_sent", 14919412094.571083),
-            ("throughput_received", 14890092410.839817),
-            ("retransmits", 137.0),
-            ("streams", 1.0),
-        ],
-    ),
-    (
-        "tcp_bytes10M.json",
-        &[
-            ("throughput_sent", 12656318648.159323),
-            ("throughput_received", 9725409780.7757168),
-            ("retransmits", 0.0),
-            ("streams", 1.0),
-        ],
-    ),
-    (
-        "tcp_omit1.json",
-        &[
-            ("throughput_sent", 15007670395.279167),
-            ("throughput_received", 15004676332.545595),
-            ("retransmits", 135.0),
-            ("streams", 1.0),
-        ],
-    ),
-    (
-        "tcp_parallel2.json",
-        &[
-            ("throughput_sent", 17028460282.461355),
-            ("throughput_received", 16963986653.787868),
-            ("retransmits", 1084.0),
-            ("streams", 2.0),
-        ],
-    ),
-    (
-        "tcp_reverse.json",
-        &[
-            ("throughput_sent", 13723044480.580162),
-            ("throughput_received", 13714438358.849236),
-            ("retransmits", 103.0),
-            ("streams", 1.0),
-        ],
-    ),
-    (
-        "tcp_bidir.json",
-        &[
-            ("throughput_sent_forward", 8959765407.28845),
-            ("throughput_received_forward", 8925649956.2563839),
-            ("retransmits_forward", 788.0),
-            ("streams_forward", 1.0),
-            ("throughput_sent_reverse", 8009352305.78437),
-            ("throughput_received_reverse", 7988917227.49824),
-            ("retransmits_reverse", 257.0),
-            ("streams_reverse", 1.0),
-        ],
-    ),
-    (
-        "udp_100m.json",
-        &[
-            ("throughput_sent", 99960829.292633355),
-            ("throughput_received", 99955631.771299452),
-            ("jitter", 0.000002693387047889816),
-            ("packets", 17259.0),
-            ("lost_packets", 0.0),
-            ("lost_percent", 0.0),
-            ("streams", 1.0),
-        ],
-    ),
-    (
-        "tcp_parallel2_omit1.txt",
-        &[
-            ("throughput_sent", 11.2e9),
-            ("throughput_received", 11.2e9),
-            ("streams", 2.0),
-            ("retransmits", 806.0),
-        ],
-    ),
-];
-
-/// `samples/iperf3`: file, the stream it was (exit code 0 for JSON, as recorded) and the tool's words.
-const IPERF3_ERRORS: &[(&str, &str)] = &[
-    ("error_busy.json", "the server is busy running a test. try again later"),
-    ("error_dns.json", "unable to connect to server: Resource temporarily unavailable"),
-    ("error_refused.json", "unable to connect to server: Connection refused"),
-    ("error_refused_text.stderr", "unable to connect to server: Connection refused"),
-    ("error_server_died.json", "unable to write to stream socket: Broken pipe"),
-    ("error_timeout.json", "unable to connect to server: Connection timed out"),
-];
-
-/// `samples/dd`: file, bytes and seconds.
-const DD: &[(&str, f64, f64)] = &[
-    ("progress_direct.C.txt", 209715200.0, 0.113117),
-    ("read.C.txt", 67108864.0, 0.0267162),
-    ("read.C.UTF-8.txt", 67108864.0, 0.0130134),
-    ("read.de_DE.UTF-8.txt", 67108864.0, 0.0294761),
-    ("read.ko_KR.UTF-8.txt", 67108864.0, 0.0298322),
-    ("tiny.C.txt", 512.0, 3.7226e-05),
-    ("write_fdatasync.C.txt", 67108864.0, 0.235507),
-    ("write_fdatasync.C.UTF-8.txt", 67108864.0, 0.0570429),
-    ("write_fdatasync.de_DE.UTF-8.txt", 67108864.0, 0.0564295),
-    ("write_fdatasync.ko_KR.UTF-8.txt", 67108864.0, 0.0844651),
-];
-
-/// `samples/dd`: file and the words of dd, exit code 1.
-const DD_ERRORS: &[(&str, &str)] = &[
-    ("error.C.txt", "dd: failed to open '/nonexistent': No such file or directory"),
-    ("error.C.UTF-8.txt", "dd: failed to open '/nonexistent': No such file or directory"),
-    (
-        "error.de_DE.UTF-8.txt",
-        "dd: konnte '/nonexistent' nicht öffnen: Datei oder Verzeichnis nicht gefunden",
-    ),
-    ("error.ko_KR.UTF-8.txt", "dd: '/nonexistent' 열기 실패: 그런 파일이나 디렉터리가 없습니다"),
-    ("error_enospc.C.txt", "dd: error writing '/dev/full': No space left on device"),
-];
-
-fn sample(tool: &str, file: &str, exit_code: i32) -> Recorded {
-    let bytes = fs::read(fixtures("samples").join(tool).join(file)).unwrap();
-    let on_stderr = tool == "dd" || file.ends_with(".stderr");
-    let (stdout, stderr) = if on_stderr { (Vec::new(), bytes) } else { (bytes, Vec::new()) };
-    let (name, tool) = (file.to_owned(), tool.to_owned());
-    Recorded { name, tool, stdout, stderr, exit_code: Some(exit_code) }
-}
-
-fn values(recorded: &Recorded) -> Vec<(String, f64)> {
-    match recorded.read() {
-        Reading::Ok { measurements, .. } => measurements.into_iter().map(|m| (m.name, m.value)).collect(),
-        Reading::Failed { reason } => panic!("{}: {reason}", recorded.name),
+#[test]
+fn every_sample_is_expected() {
+    for folder in folders("samples") {
+        if !folder.join("expected.json").exists() {
+            continue;
+        }
+        let cases = json_of(&folder.join("expected.json"));
+        let named = |case: &Value| {
+            let files = [&case["input"]["stdout"], &case["input"]["stderr"], &case["input"]["also"]];
+            files.into_iter().filter_map(|file| file.as_str().map(str::to_owned)).collect::<Vec<_>>()
+        };
+        let named: BTreeSet<_> = cases.as_array().unwrap().iter().flat_map(named).collect();
+        let files = fs::read_dir(&folder).unwrap();
+        let mut files: BTreeSet<_> =
+            files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        files.remove("expected.json");
+        assert_eq!(files, named, "{folder:?}");
     }
 }
 
+/// What a parser gives is what it says that it gives.
 #[test]
-fn samples_give_the_figures_in_them() {
-    for (file, expected) in IPERF3 {
-        let found = values(&sample("iperf3", file, 0));
-        let names = |values: Vec<&str>| values.join(" ");
-        assert_eq!(
-            names(found.iter().map(|(name, _)| name.as_str()).collect()),
-            names(expected.iter().map(|(name, _)| *name).collect()),
-            "{file}"
-        );
-        for ((name, found), (_, expected)) in found.iter().zip(*expected) {
-            assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{file}: {name}: {found}");
+fn every_value_is_of_a_declared_metric() {
+    for recorded in all() {
+        let Reading::Ok(values) = recorded.read() else { continue };
+        let parser = parser(&recorded.tool).unwrap();
+        let declared = parser.metrics();
+        for found in values.measurements {
+            match declared.iter().find(|metric| metric.name == found.name) {
+                Some(metric) => {
+                    assert_eq!((&metric.unit, metric.better), (&found.unit, found.better), "{}", found.name)
+                }
+                None => assert!(parser.names_more(), "{}: {}", recorded.name, found.name),
+            }
         }
     }
-    for (file, bytes, seconds) in DD {
-        let expected = [("throughput", bytes / seconds), ("bytes", *bytes), ("seconds", *seconds)];
-        let expected = expected.map(|(name, value)| (name.to_owned(), value));
-        assert_eq!(values(&sample("dd", file, 0)), expected, "{file}");
-    }
 }
 
 #[test]
-fn failed_samples_give_the_words_of_the_tool() {
-    let iperf3 = IPERF3_ERRORS.iter().map(|(file, words)| (sample("iperf3", file, 0), words));
-    let dd = DD_ERRORS.iter().map(|(file, words)| (sample("dd", file, 1), words));
-    for (recorded, words) in iperf3.chain(dd) {
-        let expected = Reading::Failed { reason: (*words).to_owned() };
-        assert_eq!(recorded.read(), expected, "{}", recorded.name);
-    }
-}
-
-#[test]
-fn every_sample_is_in_a_table() {
-    let iperf3 = IPERF3.iter().map(|(file, _)| *file).chain(IPERF3_ERRORS.iter().map(|(file, _)| *file));
-    let dd = DD.iter().map(|(file, ..)| *file).chain(DD_ERRORS.iter().map(|(file, _)| *file));
-    for (tool, mut tables) in [("iperf3", iperf3.collect::<Vec<_>>()), ("dd", dd.collect())] {
-        let files = fs::read_dir(fixtures("samples").join(tool)).unwrap();
-        let mut files: Vec<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
-        files.sort();
-        tables.sort_unstable();
-        assert_eq!(files, tables);
+fn tools_are_in_order_and_their_metrics_have_one_meaning() {
+    assert!(TOOLS.is_sorted_by_key(|parser| parser.tool()));
+    for parser in TOOLS {
+        let metrics = parser.metrics();
+        let names: BTreeSet<_> = metrics.iter().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), metrics.len(), "{}", parser.tool());
+        assert!(metrics.iter().any(|metric| metric.headline) || parser.names_more(), "{}", parser.tool());
     }
 }
 
 /// Every recorded output, with an exit code of 0: the worst case, in which nothing else says that it failed.
 fn all_as_succeeded() -> Vec<Recorded> {
-    let files =
-        |tool, files: Vec<&str>| files.into_iter().map(move |file| sample(tool, file, 0)).collect::<Vec<_>>();
-    let mut all: Vec<_> = cases().into_iter().map(|(recorded, _)| recorded).collect();
-    all.extend(files("iperf3", IPERF3.iter().map(|(file, _)| *file).collect()));
-    all.extend(files("dd", DD.iter().map(|(file, ..)| *file).collect()));
+    let mut all = all();
     all.iter_mut().for_each(|recorded| recorded.exit_code = Some(0));
     all
 }
@@ -305,15 +273,15 @@ fn all_as_succeeded() -> Vec<Recorded> {
 fn a_cut_output_gives_no_other_value() {
     for recorded in all_as_succeeded() {
         let whole = match recorded.read() {
-            Reading::Ok { measurements, .. } => measurements,
+            Reading::Ok(values) => values.measurements,
             Reading::Failed { .. } => Vec::new(),
         };
         let length = recorded.stdout.len().max(recorded.stderr.len());
-        let tail = length.saturating_sub(300);
+        let tail = length.saturating_sub(1200);
         for cut in (0..tail).step_by(1 + tail / 200).chain(tail..length) {
-            if let Reading::Ok { measurements, .. } = recorded.read_cut(cut) {
-                assert!(!measurements.is_empty());
-                for measurement in measurements {
+            if let Reading::Ok(values) = recorded.read_cut(cut) {
+                assert!(!values.measurements.is_empty());
+                for measurement in values.measurements {
                     assert!(whole.contains(&measurement), "{} cut at {cut}: {measurement:?}", recorded.name);
                 }
             }
@@ -338,8 +306,8 @@ proptest! {
                 }
             }
         }
-        if let Reading::Ok { measurements, .. } = recorded.read() {
-            prop_assert!(measurements.iter().all(|m| m.value.is_finite()));
+        if let Reading::Ok(values) = recorded.read() {
+            prop_assert!(values.measurements.iter().all(|m| m.value.is_finite()));
         }
     }
 }

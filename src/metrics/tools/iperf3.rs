@@ -6,8 +6,8 @@ mod totals;
 
 use serde_json::Value;
 
-use super::json::{self, Found};
-use super::{Measurement, Metric, MetricParser, Reading, ToolOutput, text};
+use crate::metrics::json::{self, Found};
+use crate::metrics::{Measurement, Metric, MetricParser, Reading, ToolOutput, Values, text};
 use crate::units::{Better, Unit};
 
 /// The iperf3 parser.
@@ -56,21 +56,8 @@ known!(STREAMS, "streams", Count, None, false);
 impl Known {
     /// A measurement of this kind.
     fn measured(&self, direction: Direction, value: f64) -> Measurement {
-        Measurement {
-            name: self.names[direction as usize].to_owned(),
-            value,
-            unit: self.unit.clone(),
-            better: self.better,
-            labels: Default::default(),
-        }
+        Metric::new(self.names[direction as usize], self.unit.clone(), self.better).measured(value)
     }
-}
-
-/// What a report or a text gave: values, and what a user should know about them.
-#[derive(Debug, Default)]
-struct Values {
-    measurements: Vec<Measurement>,
-    warnings: Vec<String>,
 }
 
 impl MetricParser for Iperf3 {
@@ -108,12 +95,12 @@ impl MetricParser for Iperf3 {
         };
         match values {
             Err(reason) => Reading::Failed { reason },
-            Ok(Values { measurements, mut warnings }) => {
+            Ok(mut values) => {
                 if !reports.is_empty() {
-                    warnings.extend(found.lines_around());
+                    values.warnings.extend(found.lines_around());
                 }
-                warnings.extend(stderr.lines().filter_map(text::shown).take(5));
-                Reading::Ok { measurements, warnings }
+                values.warnings.extend(stderr.lines().filter_map(text::shown).take(5));
+                Reading::Ok(values)
             }
         }
     }
@@ -234,7 +221,9 @@ mod tests {
             r#"{"event":"end","data":{"sum_sent":{"bits_per_second":8.5}}}"#
         );
         for stdout in [REPORT, &stream] {
-            let Reading::Ok { measurements, warnings } = read(stdout, "", 0) else { panic!("{stdout}") };
+            let Reading::Ok(Values { measurements, warnings, .. }) = read(stdout, "", 0) else {
+                panic!("{stdout}")
+            };
             let values: Vec<_> = measurements.iter().map(|m| (m.name.as_str(), m.value)).collect();
             assert_eq!(
                 values,

@@ -4,10 +4,10 @@
 
 use serde_json::Value;
 
-use super::super::json::REPEATED;
 use super::{
     Direction, JITTER, LOST_PACKETS, LOST_PERCENT, PACKETS, RECEIVED, RETRANSMITS, SENT, STREAMS, Values,
 };
+use crate::metrics::json::REPEATED;
 
 /// Reads the totals of all directions.
 ///

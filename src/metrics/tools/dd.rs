@@ -2,7 +2,7 @@
 //! rate is bytes by seconds; the printed one, which is rounded and has units that differ by version, only
 //! confirms that both were read right.
 
-use super::{Measurement, Metric, MetricParser, Reading, ToolOutput, text};
+use crate::metrics::{Measurement, Metric, MetricParser, Reading, ToolOutput, Values, text};
 use crate::units::{Better, Unit};
 
 /// The dd parser.
@@ -14,11 +14,10 @@ impl MetricParser for Dd {
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        let metric = |name, unit, better, headline| Metric { name, unit, better, headline };
         vec![
-            metric("throughput", Unit::BytePerSecond, Some(Better::Higher), true),
-            metric("bytes", Unit::Byte, None, false),
-            metric("seconds", Unit::Second, Some(Better::Lower), false),
+            Metric::headline("throughput", Unit::BytePerSecond, Some(Better::Higher)),
+            Metric::new("bytes", Unit::Byte, None),
+            Metric::new("seconds", Unit::Second, Some(Better::Lower)),
         ]
     }
 
@@ -46,10 +45,8 @@ impl MetricParser for Dd {
             Some(summary) => {
                 let earlier = summaries.len() - 1;
                 let earlier = (earlier > 0).then(|| format!("{earlier} earlier dd results left out"));
-                Reading::Ok {
-                    measurements: self.measured(&summary),
-                    warnings: warnings.into_iter().chain(earlier).collect(),
-                }
+                let warnings = warnings.into_iter().chain(earlier).collect();
+                Reading::Ok(Values { measurements: self.measured(&summary), warnings, version: None })
             }
             None => Reading::Failed {
                 reason: format!("dd's closing line is not understood, set `LC_ALL=C`: {}", last.trim()),
@@ -61,14 +58,7 @@ impl MetricParser for Dd {
 impl Dd {
     fn measured(&self, summary: &Summary) -> Vec<Measurement> {
         let values = [summary.bytes / summary.seconds, summary.bytes, summary.seconds];
-        let measured = |(metric, value): (Metric, f64)| Measurement {
-            name: metric.name.to_owned(),
-            value,
-            unit: metric.unit,
-            better: metric.better,
-            labels: Default::default(),
-        };
-        self.metrics().into_iter().zip(values).map(measured).collect()
+        self.metrics().into_iter().zip(values).map(|(metric, value)| metric.measured(value)).collect()
     }
 }
 
@@ -209,7 +199,7 @@ mod tests {
     fn read(stdout: &str, stderr: &str, exit_code: Option<i32>) -> Result<(f64, Vec<String>), String> {
         let output = ToolOutput { stdout: stdout.as_bytes(), stderr: stderr.as_bytes(), exit_code };
         match Dd.read(output) {
-            Reading::Ok { measurements, warnings } => Ok((measurements[0].value, warnings)),
+            Reading::Ok(values) => Ok((values.measurements[0].value, values.warnings)),
             Reading::Failed { reason } => Err(reason),
         }
     }
