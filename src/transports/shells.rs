@@ -20,6 +20,8 @@ const LEASE_MARGIN: Duration = Duration::from_secs(10);
 /// The first pause between two looks; each is twice as long as the one before, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// The files of how many jobs are removed at once.
+const MOST_OVER: usize = 32;
 /// How long a guard may take to clean up.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -49,6 +51,8 @@ pub struct Shells {
 /// A shell that waits for scripts.
 pub(super) struct Kept {
     pipe: Pipe,
+    /// The jobs whose files are to be removed.
+    over: Vec<String>,
 }
 
 /// The shell beside all jobs of a place. It stops them when it is told to; when its input ends unannounced,
@@ -69,7 +73,7 @@ impl Kept {
     async fn open(transport: &dyn Transport) -> Result<Kept, TransportError> {
         let pipe = transport.open(Program::Kept).await?;
         pipe.input.send(&texts::prologue());
-        Ok(Kept { pipe })
+        Ok(Kept { pipe, over: Vec::new() })
     }
 
     /// Runs `script` in the shell itself and returns what it printed. `script` must leave the shell's own
@@ -93,8 +97,19 @@ impl Kept {
         }
     }
 
+    /// Gives back the memory of a job's outputs now, and removes its files some time: `rm` is a process, which
+    /// would delay the next job.
+    pub(super) fn forget(&mut self, files: String) {
+        self.tell(&texts::empty(&files));
+        self.over.push(files);
+        if self.over.len() >= MOST_OVER {
+            let over = std::mem::take(&mut self.over);
+            self.tell(&texts::remove(&over));
+        }
+    }
+
     /// Sends a script whose output nobody wants.
-    pub(super) fn tell(&self, script: &str) {
+    fn tell(&self, script: &str) {
         self.pipe.input.send(script);
     }
 }
@@ -158,7 +173,12 @@ pub(super) async fn base(transport: &dyn Transport, place: &str) -> Result<Strin
     let script = texts::guard(old, &name, transport.reconnect() + LEASE_MARGIN);
     let start = Instant::now();
     let (shell, base) = loop {
-        match make_guard(transport, &script).await {
+        // The job needs a shell too: both are opened at once.
+        let (made, next) = tokio::join!(make_guard(transport, &script), open_unless_idle(transport));
+        if let Some(Ok(next)) = next {
+            transport.shells().give_back(next);
+        }
+        match made {
             // A way that is lost again and again is still one that comes back.
             Err(error) if error.is_lost && !is_in_a_hurry() && start.elapsed() < transport.reconnect() => {
                 tokio::time::sleep(FIRST_PAUSE).await;
@@ -175,6 +195,12 @@ pub(super) async fn base(transport: &dyn Transport, place: &str) -> Result<Strin
     }
     *guard = Some(watching);
     Ok(base)
+}
+
+/// A new shell, where nobody has left one. What is wrong with it, the next who needs one is told.
+async fn open_unless_idle(transport: &dyn Transport) -> Option<Result<Kept, TransportError>> {
+    let is_idle = transport.shells().idle.lock().is_ok_and(|idle| !idle.is_empty());
+    if is_idle { None } else { Some(Kept::open(transport).await) }
 }
 
 /// Lets a shell become a guard, and returns it with its folder.

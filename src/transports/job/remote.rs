@@ -172,12 +172,12 @@ impl<'a> Running<'a> {
 
     fn ask(&self, script: String) -> Asking<'a> {
         let transport = self.transport;
-        let forget = texts::forget(&self.job.id, &self.base);
+        let files = texts::files(&self.job.id, &self.base);
         Box::pin(async move {
             let mut shell = shells::take(transport).await?;
             let told = shell.ask(&script).await?.stdout;
             if told != texts::UNCLAIMED {
-                shell.tell(&forget);
+                shell.forget(files);
             }
             transport.shells().give_back(shell);
             Ok(News::Told(told))

@@ -153,9 +153,20 @@ fn is_own_of_bash(name: &str) -> bool {
     OWN.contains(&name) || name.starts_with("BASH") || name.starts_with("COMP_")
 }
 
-/// Removes what job `id` has left, once it is known here.
-pub fn forget(id: &str, base: &str) -> String {
-    format!("rm -f {base}/{id}.*\n")
+/// Where the files of job `id` are, without their endings.
+pub fn files(id: &str, base: &str) -> String {
+    format!("{base}/{id}")
+}
+
+/// Empties the outputs of a job once they are known here.
+pub fn empty(files: &str) -> String {
+    format!("for x in {files}.out {files}.err; do [ ! -s $x ] || : >$x; done\n")
+}
+
+/// Removes everything that jobs have left.
+pub fn remove(jobs: &[String]) -> String {
+    let all: Vec<_> = jobs.iter().map(|files| format!("{files}.*")).collect();
+    format!("rm -f {}\n", all.join(" "))
 }
 
 /// What [`look`] prints of a job that never began, and now never will under this name.

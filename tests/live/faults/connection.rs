@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::host::{Host, elapsed, finish, side_by_side, stdout, warnings};
+use super::host::{Host, elapsed, finish, kept, side_by_side, stdout, warnings};
 use super::proxy::Proxy;
 use crate::lab::{self, Experiment, eventually};
 
@@ -34,7 +34,8 @@ fn lost_connections() {
         a_command_that_arrives_late_by_a_lost_connection_does_not_begin,
         in_a_container_over_ssh_nothing_is_lost_either,
         a_service_goes_on_when_the_connection_to_its_host_is_lost,
-        a_host_that_comes_back_later_does_what_is_left
+        a_host_that_comes_back_later_does_what_is_left,
+        a_late_host_does_not_measure_beside_what_a_killed_run_left_there
     ]);
 }
 
@@ -90,10 +91,13 @@ fn what_ends_while_its_machine_is_away_is_collected() {
 }
 
 fn what_takes_too_long_while_its_machine_is_away_is_ended() {
-    let (host, run) = away("300");
-    run.assert_failed("run", &["ended after its timeout of 5s"]);
-    assert_eq!(host.lines("ran"), 1);
-    host.assert_clean();
+    // The second ends well when it is asked to end: its time is over all the same.
+    for sleep in ["300", "0; trap 'echo bye; exit 0' TERM; sleep 300 & wait"] {
+        let (host, run) = away(sleep);
+        run.assert_failed("run", &["ended after its timeout of 5s"]);
+        assert_eq!(host.lines("ran"), 1);
+        host.assert_clean();
+    }
 }
 
 /// Its machine is away from before the end of its `sleep` until after its time limit, which is noticed.
@@ -326,6 +330,32 @@ fn a_host_that_comes_back_later_does_what_is_left() {
     assert_eq!(run.records[0]["status"], "failed", "{}", run.records[0]);
     assert!(run.records[0]["reason"].as_str().unwrap().contains("connection"), "{}", run.records[0]);
     assert!(host.lines("ran") <= run.records.len(), "no more than is recorded: {:?}", run.records);
+    host.assert_clean();
+}
+
+fn a_late_host_does_not_measure_beside_what_a_killed_run_left_there() {
+    let host = Host::new();
+    let alone = "{ run: \"echo ran >>/var/tmp/ran; mkdir /var/tmp/busy || echo beside another; sleep 4; rmdir /var/tmp/busy\" }";
+    let experiment = Experiment::new(&format!(
+        "hosts: {{ here: {{ local: {{}} }}, {} }}\nenvironments: {{ native: {{}} }}\nworkloads: {{ quick: {{ run: sleep 3 }}, w: {alone} }}\n\
+         matrix: [{{ host: here, workload: quick, environment: native }}, {{ host: {}, workload: w, environment: native }}]\n\
+         repetitions: 2\n",
+        host.entry(host.port, ", reconnect: 2s"),
+        host.name
+    ));
+    let mut child = experiment.start();
+    eventually("it runs", || host.lines("ran") == 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The machine can't be reached, and what was left there goes on.
+    host.sh("pkill -STOP -o -x sshd");
+    let child = experiment.start_with(&["--resume"]);
+    std::thread::sleep(Duration::from_secs(5));
+    host.sh("rm -rf /var/tmp/busy; pkill -CONT -o -x sshd");
+    let run = finish(&experiment, child);
+    let of_host = run.records.iter().filter(|record| record["workload"] == "w" && record["status"] == "ok");
+    let outputs: Vec<_> = of_host.map(|record| kept(&run, record, "/stdout")).collect();
+    assert_eq!(outputs, [b"", b""], "{}", run.stderr);
     host.assert_clean();
 }
 

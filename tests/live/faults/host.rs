@@ -164,6 +164,14 @@ pub fn stdout(run: &Run, host: &Host, environment: &str) -> String {
     fs::read_to_string(run.directory.as_ref().unwrap().join(path)).unwrap()
 }
 
+/// What a trial printed; what printed nothing has no file.
+pub fn kept(run: &Run, record: &serde_json::Value, name: &str) -> Vec<u8> {
+    let outputs = record["outputs"].as_array().unwrap();
+    let mut paths = outputs.iter().map(|output| output["path"].as_str().unwrap());
+    let path = paths.find(|path| path.ends_with(name));
+    path.map(|path| fs::read(run.directory.as_ref().unwrap().join(path)).unwrap()).unwrap_or_default()
+}
+
 /// The measured time of a record in seconds.
 pub fn elapsed(record: &serde_json::Value) -> f64 {
     let measurements = record["measurements"].as_array().unwrap();

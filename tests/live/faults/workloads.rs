@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use super::host::{Host, elapsed, finish, sleeper, warnings};
+use super::host::{Host, elapsed, finish, kept, sleeper, warnings};
 use crate::lab::{self, Experiment, Run};
 
 /// Two machines, so that what runs natively and what runs in a container go side by side.
@@ -32,14 +32,6 @@ fn of<'a>(run: &'a Run, workload: &str) -> Vec<&'a serde_json::Value> {
     found
 }
 
-fn kept(run: &Run, record: &serde_json::Value, name: &str) -> Vec<u8> {
-    let outputs = record["outputs"].as_array().unwrap();
-    let mut paths = outputs.iter().map(|output| output["path"].as_str().unwrap());
-    // What printed nothing has no file.
-    let path = paths.find(|path| path.ends_with(name));
-    path.map(|path| fs::read(run.directory.as_ref().unwrap().join(path)).unwrap()).unwrap_or_default()
-}
-
 #[test]
 fn what_ends_well_however_odd() {
     let machines = machines();
@@ -51,6 +43,7 @@ fn what_ends_well_however_odd() {
   is-silent: { run: 'sleep 9; echo at last' }
   is-quick: { run: [\"true\"] }
   prints-no-newline: { run: 'printf x; printf y >&2' }
+  has-variables-of-the-shell: { env: { GROUPS: g, RANDOM: r, UID: u, SECONDS: s }, run: [printenv, GROUPS, RANDOM, UID, SECONDS] }
   prints-any-bytes: { run: \"printf 'a\\\\0b\\\\001\\\\377\\\\n\\\\n'\" }
   speaks-like-us: { run: 'echo sizes 5 5; echo failed; echo unclaimed; echo gone' }";
     let sleep = sleeper();
@@ -64,6 +57,7 @@ fn what_ends_well_however_odd() {
         ("is-silent", "at last\n"),
         ("is-quick", ""),
         ("prints-no-newline", "x"),
+        ("has-variables-of-the-shell", "g\nr\nu\ns\n"),
         ("speaks-like-us", "sizes 5 5\nfailed\nunclaimed\ngone\n"),
     ] {
         for record in of(&run, workload) {
@@ -81,6 +75,25 @@ fn what_ends_well_however_odd() {
         assert_eq!(kept(&run, record, "/stdout"), b"a\0b\x01\xff\n\n", "{record}");
     }
     assert_nothing_runs(&machines, &sleep);
+}
+
+/// A service that dies in the moment in which the workload ends was not there to its end.
+#[test]
+fn a_service_that_dies_as_the_workload_ends_fails_the_trial() {
+    let hosts = [Host::new(), Host::new()];
+    for (on, at) in [(&hosts[0], "here"), (&hosts[1], hosts[0].name.as_str())] {
+        let experiment = Experiment::new(&format!(
+            "hosts: {{ here: {{ local: {{}} }}, {}, {} }}\nenvironments: {{ native: {{}} }}\nworkloads:\n  w:\n    services:\n      \
+             s: {{ host: {}, run: 'echo up; sleep 1; exit 7', ready: {{ log: ^up$ }} }}\n    run: sleep 0.8\n    conclude: sleep 1\n\
+             matrix: [{{ host: {at}, environment: native }}]\nrepetitions: 1\n",
+            hosts[0].entry(hosts[0].port, ", reconnect: 30s"),
+            hosts[1].entry(hosts[1].port, ", reconnect: 30s"),
+            on.name
+        ));
+        let run = finish(&experiment, experiment.start());
+        run.assert_failed("service", &["`s`", "exit code 7"]);
+    }
+    hosts.iter().for_each(Host::assert_clean);
 }
 
 #[track_caller]
