@@ -23,4 +23,4 @@ pub use interval::Interval;
 pub use noise::{SuspiciousHost, suspicious_hosts};
 pub use precision::{is_precise, width};
 pub use standing::{Standing, open, standing};
-pub use summary::{ELAPSED, MetricKey, Summary, summarise};
+pub use summary::{MetricKey, Summary, summarise};

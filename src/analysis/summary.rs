@@ -9,11 +9,8 @@ use super::drift::{Drift, drift};
 use super::interval::{Interval, mean_interval, median_interval};
 use super::noise::is_suspicious;
 use crate::metrics::Measurement;
-use crate::record::{Phase, PlannedCell, Record, Run, Status};
+use crate::record::{ELAPSED, Phase, PlannedCell, Record, Run, Status};
 use crate::units::{Better, Unit};
-
-/// The metric that every trial has.
-pub const ELAPSED: &str = "elapsed";
 
 /// What is measured: values with different keys are never put together.
 #[derive(Debug, Clone, PartialEq, Eq)]

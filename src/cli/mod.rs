@@ -1,6 +1,7 @@
 //! The command line: types for clap, and nothing else. Read [`Command`], then [`Changes`].
 
 mod changes;
+mod extract;
 mod messages;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub use changes::{AxisOption, Changes, SetOption};
+pub use extract::ExtractArguments;
 pub use messages::Messages;
 
 /// Declarative experiments on real machines: YAML in, honest tables out.
@@ -27,6 +29,7 @@ Examples:
   runner run experiments/first.yaml                run it
   runner status                                    how far is it? (from another terminal)
   runner report results/first/2026-11-30T11-45-12Z
+  runner extract --tool dd --stderr dd.txt         what is read out of an output?
   runner clean                                     what did killed runs leave on machines?
 
 `runner VERB --help` shows examples of each.
@@ -53,6 +56,8 @@ pub enum Command {
     Clean(CleanArguments),
     /// Make the report of a run again, from its records alone.
     Report(ReportArguments),
+    /// Read the output of a tool, or the kept outputs of a run again.
+    Extract(ExtractArguments),
     /// Print the JSON Schema of experiments, for editors.
     Schema(SchemaArguments),
     /// Print what completes `runner` in a shell.

@@ -104,6 +104,15 @@ pub(super) fn read_hosts(
     Ok(Hosts { spec, sources })
 }
 
+/// The experiment that a run has kept, as far as its outputs are read by it. Variables have no values.
+pub(super) fn read_kept(kept: &Path) -> Result<Spec, Problems> {
+    let (spec, sources) = Reader::new(&text).read(&[(Fragment::Experiment, kept)])?;
+    match metrics::check(&spec, &sources) {
+        problems if problems.is_empty() => Ok(spec),
+        problems => Err(Problems::new(problems, sources)),
+    }
+}
+
 impl Experiment {
     /// How each host of the plan is reached, by name; of variables only their names.
     pub(super) fn ways(&self) -> BTreeMap<String, String> {

@@ -5,6 +5,7 @@ mod clean;
 mod completions;
 mod experiment;
 mod explain;
+mod extract;
 mod init;
 mod local_files;
 mod plan;
@@ -31,6 +32,7 @@ pub fn execute(command: Command) -> u8 {
         Command::Status(arguments) => status::status(&arguments),
         Command::Clean(arguments) => clean::clean(&arguments),
         Command::Report(arguments) => report::report(&arguments),
+        Command::Extract(arguments) => extract::extract(&arguments),
         Command::Schema(_) => schema::schema(),
         Command::Completions(arguments) => completions::show(&arguments),
     };

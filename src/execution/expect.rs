@@ -33,6 +33,16 @@ pub(super) fn judge(
         let found = (!is_fine(Some(expect), ended.exit_code)).then(|| format!("it is {}", ended.exit_code));
         verdicts.push(verdict(format!("exit: {}", codes.join(", ")), found));
     }
+    verdicts.extend(of_values(expect, measurements, context));
+    if let Some(not) = &expect.not {
+        verdicts.push(verdict(format!("not: {}", not.value), forbidden(not, ended, context)));
+    }
+    verdicts
+}
+
+/// The verdicts on the rules about values.
+fn of_values(expect: &Expect, measurements: &[Measurement], context: &Context) -> Vec<Expectation> {
+    let mut verdicts = Vec::new();
     for name in &expect.metrics.values {
         let is_missing = !measurements.iter().any(|found| found.name == name.value);
         verdicts
@@ -46,10 +56,20 @@ pub(super) fn judge(
         };
         verdicts.push(verdict(format!("when: {}", when.value), found));
     }
-    if let Some(not) = &expect.not {
-        verdicts.push(verdict(format!("not: {}", not.value), forbidden(not, ended, context)));
-    }
     verdicts
+}
+
+/// The verdicts once more, when the values may be others: those on the rest are the `earlier` ones.
+pub(super) fn judge_again(
+    expect: &Expect,
+    earlier: &[Expectation],
+    measurements: &[Measurement],
+    context: &Context,
+) -> Vec<Expectation> {
+    let now = of_values(expect, measurements, context);
+    let again =
+        |old: &Expectation| now.iter().find(|verdict| verdict.rule == old.rule).unwrap_or(old).clone();
+    earlier.iter().map(again).collect()
 }
 
 /// The failure of a trial that broke a rule.

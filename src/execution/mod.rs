@@ -12,6 +12,7 @@ mod noise;
 mod place;
 mod queues;
 mod readiness;
+mod reread;
 mod scheduler;
 mod service;
 mod step;
@@ -40,6 +41,7 @@ use machines::Machines;
 pub use history::{History, Past};
 pub use limits::DEFAULT_RETRIES;
 pub use machines::{Connected, Connector, connect, facts};
+pub use reread::{Kept, Reread, read_again};
 
 /// The longest time of a command when the file sets no timeout.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3600);

@@ -318,7 +318,10 @@ fn read(run: &Run, cell: &Cell, ended: &Ended, context: &Context, gathered: &mut
 
 /// What can be read of the workload's output and of its services', as if every command had ended well, and the
 /// first reason why something can't.
-fn values(workload: &Workload, gathered: &mut Gathered) -> (Vec<metrics::Measurement>, Option<String>) {
+pub(super) fn values(
+    workload: &Workload,
+    gathered: &mut Gathered,
+) -> (Vec<metrics::Measurement>, Option<String>) {
     let services = workload.services.iter().map(|(name, service)| (&service.metrics, Some(name.as_str())));
     let sources: Vec<_> = std::iter::once((&workload.metrics, None)).chain(services).collect();
     let (mut measurements, mut failure, mut warnings) = (Vec::new(), None, Vec::new());

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{Better, Unit};
 
-pub use check::{check, names};
+pub use check::{ELAPSED, check, names};
 pub use plausible::read_tool;
 pub use regex::extract_regex;
 pub use text::{clean, reason, shown};

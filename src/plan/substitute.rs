@@ -28,12 +28,21 @@ impl Context {
 
     /// The names of every template of `cell`.
     pub fn of_cell(spec: &Spec, cell: &Cell) -> Self {
-        let parameters = cell.parameters.iter().map(|(name, text)| (name.as_str(), typed(text)));
-        let host = spec.hosts.get_key_value(cell.host.as_str()).map(|(name, declared)| host(name, declared));
+        Context::of_point(spec, [&cell.workload, &cell.host, &cell.environment], &cell.parameters)
+    }
+
+    /// The same of a point with these names of workload, host and environment.
+    pub fn of_point(
+        spec: &Spec,
+        [workload, on, environment]: [&str; 3],
+        parameters: &BTreeMap<String, String>,
+    ) -> Self {
+        let parameters = parameters.iter().map(|(name, text)| (name.as_str(), typed(text)));
+        let declared = spec.hosts.get_key_value(on).map(|(name, declared)| host(name, declared));
         let fixed = [
-            ("workload", typed(&cell.workload)),
-            ("host", host.unwrap_or_else(|| typed(&cell.host))),
-            ("environment", typed(&cell.environment)),
+            ("workload", typed(workload)),
+            ("host", declared.unwrap_or_else(|| typed(on))),
+            ("environment", typed(environment)),
             (VARIABLES, variables(spec)),
         ];
         Context::new(parameters.chain(fixed))

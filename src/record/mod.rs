@@ -23,7 +23,7 @@ use crate::plan::Cell;
 
 // Parts of a record; the reading half knows them from here alone.
 pub use crate::event::{CacheDrop, Expectation, Noise, Stage, Status, Suspicion, Verdict, Verdicts, Wait};
-pub use crate::metrics::Measurement;
+pub use crate::metrics::{ELAPSED, Measurement};
 pub use crate::monitor::Snapshot;
 pub use crate::plan::{Adaptive, Phase};
 
@@ -110,6 +110,10 @@ pub struct Record {
     pub expectations: Vec<Expectation>,
     /// The kept outputs and fetched files, relative to the run's directory.
     pub outputs: Vec<KeptOutput>,
+    /// Who read its outputs again later, and what came of it. Such a record stands beside the one that the run
+    /// has written, and counts in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_again: Option<String>,
 }
 
 impl Record {
@@ -145,6 +149,7 @@ impl Record {
             noise_of_services: outcome.noise_of_services.clone(),
             expectations: outcome.expectations.clone(),
             outputs,
+            read_again: None,
         }
     }
 }

@@ -90,7 +90,8 @@ fn arrange(records: &mut Vec<Record>, cells: &[PlannedCell]) -> Vec<Record> {
         .collect();
     records.sort_by_cached_key(|record| {
         let started = record.started.parse::<Timestamp>().ok();
-        (place(record), record.phase, record.repetition, record.attempt, started)
+        let is_later = record.read_again.is_some();
+        (place(record), record.phase, record.repetition, record.attempt, started, is_later)
     });
     left_out
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use super::files::UNFINISHED;
 use super::lock::lock;
 use super::tail::{Tail, tail};
-use super::{RecordError, RunDirectory};
+use super::{Record, RecordError, RunDirectory};
 
 /// A run that may be written to. Nobody else can as long as it is there.
 #[derive(Debug)]
@@ -41,6 +41,29 @@ pub fn reopen(directory: &RunDirectory) -> Result<Reopened, RecordError> {
         .map_err(|error| RecordError::new("clean up", directory.path(), error))?;
     let was_torn = matches!(end, Tail::Torn(_));
     Ok(Reopened { directory: directory.clone(), records, length, was_torn })
+}
+
+impl Reopened {
+    /// Writes more records, all of them or none.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn append(&mut self, records: &[Record]) -> Result<(), RecordError> {
+        let path = self.directory.records();
+        let failed = |error| RecordError::new("append to", &path, error);
+        let mut lines = Vec::new();
+        for record in records {
+            serde_json::to_writer(&mut lines, record).map_err(|error| failed(error.into()))?;
+            lines.push(b'\n');
+        }
+        if let Err(error) = self.records.write_all(&lines).and_then(|()| self.records.sync_data()) {
+            // Where what was written of it can't be taken back, a reader sees its torn end.
+            let _ = self.records.set_len(self.length);
+            return Err(failed(error));
+        }
+        self.length += lines.len() as u64;
+        Ok(())
+    }
 }
 
 /// Makes the file end with a whole line, and returns its length.

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use super::notes;
 use super::number::{NOTHING, fixed, place};
 use super::view::{Column, MetricTable, Table, distinct};
-use crate::analysis::{ELAPSED, MetricKey, Ratio, Summary, differences};
-use crate::record::{PlannedCell, Run, word};
+use crate::analysis::{MetricKey, Ratio, Summary, differences};
+use crate::record::{ELAPSED, PlannedCell, Run, word};
 use crate::units::Scale;
 
 /// The tables in the order of workloads in the file and of metrics in the records. `elapsed` has a table

@@ -14,8 +14,11 @@ pub(super) fn failures(run: &Run) -> Option<Table> {
     let last: IndexMap<_, _> = run.last_attempts().map(|record| (&record.trial, record)).collect();
     let failed = run.records.iter().filter(|record| record.status != Status::Ok);
     let rows = by_text(failed.map(|record| {
-        let repeated = last.get(&record.trial).is_some_and(|last| *last != record);
-        let trial = if repeated { format!("{} (repeated)", record.trial) } else { record.trial.clone() };
+        let trial = match last.get(&record.trial).filter(|last| **last != record) {
+            Some(last) if last.attempt == record.attempt => format!("{} (read again)", record.trial),
+            Some(_) => format!("{} (repeated)", record.trial),
+            None => record.trial.clone(),
+        };
         let stage = record.stage.map_or_else(|| NOTHING.to_owned(), |stage| word(&stage));
         let reason = record.reason.clone().unwrap_or_else(|| NOTHING.to_owned());
         (trial, vec![word(&record.status), stage, reason])
@@ -27,7 +30,9 @@ pub(super) fn failures(run: &Run) -> Option<Table> {
 pub(super) fn warnings(run: &Run, summaries: &[Summary<'_>]) -> Option<Table> {
     let files = run.warnings.iter().map(|warning| vec![NOTHING.to_owned(), warning.clone()]);
     let trials = by_text(run.records.iter().flat_map(|record| {
-        record.warnings.iter().map(|warning| (record.trial.clone(), vec![warning.clone()]))
+        let again = record.read_again.iter().map(|what| format!("read again by {what}"));
+        let all = again.chain(record.warnings.iter().cloned());
+        all.map(|warning| (record.trial.clone(), vec![warning])).collect::<Vec<_>>()
     }));
     table(
         ["trials", "warning"].map(Column::text).into(),

@@ -5,6 +5,7 @@ pub mod check;
 pub mod clean;
 mod console;
 pub mod explain;
+pub mod extract;
 pub mod plan;
 mod problems;
 pub mod progress;

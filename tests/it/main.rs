@@ -9,6 +9,7 @@ mod aside;
 mod cli;
 mod cli_check;
 mod cli_explain;
+mod cli_extract;
 mod cli_init;
 mod cli_plan;
 mod docs;
