@@ -4,14 +4,14 @@
 
 mod run;
 
-use std::fs;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, BufReader};
 use std::path::Path;
 
 use crate::cli::ExtractArguments;
 use crate::diagnostic::suggest;
 use crate::error::{EXIT_FAILED_TRIALS, EXIT_OK, Error};
-use crate::metrics::{self, Reading, TOOLS, ToolOutput};
+use crate::metrics::{self, MetricParser, Reading, TOOLS, ToolOutput};
 use crate::record::RecordError;
 use crate::ui;
 
@@ -37,6 +37,7 @@ fn of_tool(tool: &str, arguments: &ExtractArguments) -> Result<u8, Error> {
         let message = "standard input can't be both outputs".into();
         return Err(Error::Usage { message, help: "give one of them as a file".into() });
     }
+    let bytes = |file| needed(file, parser);
     let [stdout, stderr] = match files {
         [None, None] => [bytes(Some(Path::new("-")))?, Vec::new()],
         [stdout, stderr] => [bytes(stdout)?, bytes(stderr)?],
@@ -47,12 +48,13 @@ fn of_tool(tool: &str, arguments: &ExtractArguments) -> Result<u8, Error> {
     Ok(if matches!(reading, Reading::Ok(_)) { EXIT_OK } else { EXIT_FAILED_TRIALS })
 }
 
-fn bytes(file: Option<&Path>) -> Result<Vec<u8>, Error> {
+/// What `parser` needs of a file, or of standard input.
+fn needed(file: Option<&Path>, parser: &dyn MetricParser) -> Result<Vec<u8>, Error> {
     let Some(file) = file else { return Ok(Vec::new()) };
     if file == Path::new("-") {
-        let mut bytes = Vec::new();
-        let read = io::stdin().lock().read_to_end(&mut bytes);
-        return read.map(|_| bytes).map_err(|source| Error::World { action: "read standard input", source });
+        let needed = metrics::needed(io::stdin().lock(), parser);
+        return needed.map_err(|source| Error::World { action: "read standard input", source });
     }
-    fs::read(file).map_err(|error| RecordError::new("read", file, error).into())
+    let needed = File::open(file).and_then(|file| metrics::needed(BufReader::new(file), parser));
+    needed.map_err(|error| RecordError::new("read", file, error).into())
 }

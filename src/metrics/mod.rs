@@ -3,6 +3,7 @@
 
 mod check;
 mod json;
+mod long;
 mod plausible;
 mod regex;
 mod text;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::units::{Better, Unit};
 
 pub use check::{ELAPSED, check, names};
+pub use long::needed;
 pub use plausible::read_tool;
 pub use regex::extract_regex;
 pub use text::{clean, reason, shown};
@@ -71,6 +73,19 @@ pub struct Values {
     pub warnings: Vec<String>,
     /// The tool's version as its output gives it, e.g. `fio-3.33`; none where the output does not say.
     pub version: Option<String>,
+    /// What changes in the course of the trial. No point of it is a sample.
+    pub series: Vec<Series>,
+}
+
+/// A quantity over the time of one trial, as the tool reports it meanwhile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// The quantity, e.g. `throughput`.
+    pub name: String,
+    /// The base unit of its values.
+    pub unit: Unit,
+    /// Seconds since the start, and the value up to there; both finite.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// A metric that a tool can give.
@@ -122,6 +137,10 @@ pub trait MetricParser: Sync {
     /// Whether the tool's own names are names of metrics too, as perf's events are.
     fn names_more(&self) -> bool {
         false
+    }
+    /// Whether a line of a long output says something; one that does not is never kept. The line may be cut.
+    fn needs(&self, _line: &[u8]) -> bool {
+        true
     }
     /// Reads a finished tool's output; everything found, not only headline metrics.
     fn read(&self, output: ToolOutput<'_>) -> Reading;

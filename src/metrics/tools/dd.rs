@@ -46,7 +46,7 @@ impl MetricParser for Dd {
                 let earlier = summaries.len() - 1;
                 let earlier = (earlier > 0).then(|| format!("{earlier} earlier dd results left out"));
                 let warnings = warnings.into_iter().chain(earlier).collect();
-                Reading::Ok(Values { measurements: self.measured(&summary), warnings, version: None })
+                Reading::Ok(Values { measurements: self.measured(&summary), warnings, ..Values::default() })
             }
             None => Reading::Failed {
                 reason: format!("dd's closing line is not understood, set `LC_ALL=C`: {}", last.trim()),

@@ -1,13 +1,15 @@
 //! Reads iperf3: a JSON report (`--json`), a JSON stream (`--json-stream`) or text. Here it is decided
 //! whether the run succeeded and which report counts; `totals` and `rows` read the figures.
 
+mod intervals;
 mod rows;
 mod totals;
 
 use serde_json::Value;
 
 use crate::metrics::json::{self, Found};
-use crate::metrics::{Measurement, Metric, MetricParser, Reading, ToolOutput, Values, text};
+use crate::metrics::{Measurement, Metric, MetricParser, Reading, Series, ToolOutput, Values, text};
+use intervals::Interval;
 use crate::units::{Better, Unit};
 
 /// The iperf3 parser.
@@ -22,6 +24,13 @@ enum Direction {
     Forward = 1,
     /// With `--bidir`: from server to client.
     Reverse = 2,
+}
+
+impl Direction {
+    /// What stands behind the names of its figures.
+    fn suffix(self) -> &'static str {
+        ["", "_forward", "_reverse"][self as usize]
+    }
 }
 
 /// One kind of figure and its name in each [`Direction`].
@@ -73,8 +82,12 @@ impl MetricParser for Iperf3 {
         known.into_iter().flat_map(named).collect()
     }
 
+    fn needs(&self, line: &[u8]) -> bool {
+        !(line.starts_with(intervals::EVENT.as_bytes()) && line.ends_with(b"}\n"))
+    }
+
     fn read(&self, output: ToolOutput<'_>) -> Reading {
-        let stdout = text::clean(output.stdout);
+        let (stdout, intervals) = without_intervals(&text::clean(output.stdout));
         let stderr = text::clean(output.stderr);
         let found = json::find(&stdout);
         if let Some(words) = own_words(&found, &stderr) {
@@ -90,7 +103,11 @@ impl MetricParser for Iperf3 {
         }
         let values = match reports.as_slice() {
             [] => rows::read(&stdout),
-            [report] => totals::read(report.start, report.end),
+            [report] => totals::read(report.start, report.end).map(|values| Values {
+                series: report.series(intervals),
+                version: report.start["version"].as_str().map(str::to_owned),
+                ..values
+            }),
             more => Err(format!("{} iperf3 reports in one output, expected one", more.len())),
         };
         match values {
@@ -106,10 +123,31 @@ impl MetricParser for Iperf3 {
     }
 }
 
-/// The two parts of a report that matter: the settings and the final totals.
+/// The text, and apart from it the intervals of a JSON stream, of which there may be many.
+fn without_intervals(text: &str) -> (String, Vec<Interval>) {
+    let (mut rest, mut intervals) = (String::with_capacity(text.len().min(1 << 16)), Vec::new());
+    for line in text.split_inclusive('\n') {
+        match line.starts_with(intervals::EVENT).then(|| intervals::of_line(line)).flatten() {
+            Some(interval) => intervals.push(interval),
+            None => rest.push_str(line),
+        }
+    }
+    (rest, intervals)
+}
+
+/// The parts of a report that matter: the settings, the final totals, and all of it where it is a whole document.
 struct Report<'a> {
     start: &'a Value,
     end: &'a Value,
+    whole: Option<&'a Value>,
+}
+
+impl Report<'_> {
+    fn series(&self, of_stream: Vec<Interval>) -> Vec<Series> {
+        let is_bidir = self.end.get("sum_sent_bidir_reverse").is_some()
+            || self.start["test_start"]["bidir"].as_u64() == Some(1);
+        intervals::series(&self.whole.map_or(of_stream, intervals::of_report), is_bidir)
+    }
 }
 
 /// All complete reports: whole documents, or where there is none (`--json-stream`) the `end` events, each
@@ -117,7 +155,7 @@ struct Report<'a> {
 fn reports(objects: &[Value]) -> Vec<Report<'_>> {
     let whole = objects.iter().filter(|object| object["start"].is_object() && object["end"].is_object());
     let mut reports: Vec<_> =
-        whole.map(|object| Report { start: &object["start"], end: &object["end"] }).collect();
+        whole.map(|object| Report { start: &object["start"], end: &object["end"], whole: Some(object) }).collect();
     if !reports.is_empty() {
         return reports;
     }
@@ -125,7 +163,7 @@ fn reports(objects: &[Value]) -> Vec<Report<'_>> {
     for object in objects {
         match event(object) {
             Some("start") => start = &object["data"],
-            Some("end") => reports.push(Report { start, end: &object["data"] }),
+            Some("end") => reports.push(Report { start, end: &object["data"], whole: None }),
             _ => {}
         }
     }

@@ -45,7 +45,7 @@ pub fn read(text: &str) -> Result<Values, String> {
     ];
     measurements.extend(sent.retransmits.map(|count| RETRANSMITS.measured(Direction::Single, count)));
     let warnings = vec!["read from text output, rounded to three digits; add `--json`".to_owned()];
-    Ok(Values { measurements, warnings, version: None })
+    Ok(Values { measurements, warnings, ..Values::default() })
 }
 
 /// A final row of one stream or of their sum.
