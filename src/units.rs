@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The unit a value is stored in. Known units scale when shown (bit/s becomes Mbit/s); any other
 /// text is kept as it is and never scaled.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Unit {
     /// Network rates, stored in bit/s, shown with decimal prefixes (1 Mbit/s = 10^6 bit/s).
@@ -91,6 +91,12 @@ impl Scale {
     /// The value as it is shown: 941e6 bit/s is 941 in Mbit/s.
     pub fn apply(&self, value: f64) -> f64 {
         value / self.factor
+    }
+
+    /// The names of the units in which values of `unit` can be shown, largest first; none of a unit that is shown
+    /// only as it is.
+    pub fn all_of(unit: &Unit) -> impl Iterator<Item = &'static str> {
+        NATURAL.iter().chain(ASKED_FOR).filter(move |(own, ..)| own == unit).map(|(.., name)| *name)
     }
 
     /// The unit and scale of a shown name such as `Mbit/s`, `MiB` or `ms`; base names (`byte/s`) are known

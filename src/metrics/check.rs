@@ -4,6 +4,7 @@ use crate::diagnostic::{Problem, Sources, suggest};
 use crate::spec::metric::{Extract, Metrics};
 use crate::spec::template::is_template;
 use crate::spec::{Spec, Text, Workload};
+use crate::units::{Scale, Unit};
 
 use super::{TOOLS, parser};
 
@@ -23,7 +24,56 @@ pub fn check(spec: &Spec, sources: &Sources) -> Vec<Problem> {
         }
         expectations(spec, workload, sources, &mut problems);
     }
+    problems.extend(spec.report.units.iter().filter_map(|(metric, unit)| shown_unit(spec, metric, unit)));
     problems
+}
+
+/// What is wrong with the unit in which the report shows a metric.
+fn shown_unit(spec: &Spec, metric: &Text, unit: &Text) -> Option<Problem> {
+    let workloads = || spec.workloads.values();
+    let known: Vec<String> = workloads().flat_map(names).collect();
+    if !known.contains(&metric.value) {
+        let names = known.iter().map(String::as_str);
+        return Some(
+            Problem::at(metric.span, format!("no workload has a metric `{}`", metric.value))
+                .help(suggest(metric, names)),
+        );
+    }
+    let base = workloads().find_map(|workload| unit_of(workload, metric))?;
+    let shown: Vec<&str> = Scale::all_of(&base).collect();
+    if shown.contains(&unit.as_str()) {
+        return None;
+    }
+    let names = shown.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let problem = Problem::at(unit.span, format!("`{}` is not shown in `{}`", metric.value, unit.value));
+    Some(match shown.is_empty() {
+        true => problem.help(format!("its unit is `{base}`, which has no other")),
+        false => problem.help(format!("its unit is `{base}`: choose one of {names}")),
+    })
+}
+
+/// The base unit of a metric of `workload`, where it is known before anything is read.
+fn unit_of(workload: &Workload, name: &str) -> Option<Unit> {
+    if name == ELAPSED {
+        return Some(Unit::Second);
+    }
+    let of = |metrics: &Metrics, name: &str| {
+        let known = metrics.tool.as_deref().and_then(|tool| parser(tool)).map(|tool| tool.metrics());
+        let of_tool =
+            known.into_iter().flatten().find(|metric| metric.name == name).map(|metric| metric.unit);
+        let written = metrics.extract.iter().find(|(own, _)| own.as_str() == name);
+        of_tool.or_else(|| written.map(|(_, extract)| unit_of_rule(extract)))
+    };
+    let of_services = workload.services.iter().find_map(|(service, declared)| {
+        of(&declared.metrics, name.strip_prefix(service.as_str())?.strip_prefix('.')?)
+    });
+    of(&workload.metrics, name).or(of_services)
+}
+
+/// The base unit of what a rule reads.
+fn unit_of_rule(rule: &Extract) -> Unit {
+    let written = rule.unit.as_ref().map(|unit| unit.value.clone()).unwrap_or_default();
+    Scale::named(&written).map_or_else(|| Unit::from(written), |(unit, _)| unit)
 }
 
 /// The names of all metrics that trials of `workload` can have.

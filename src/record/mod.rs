@@ -225,6 +225,9 @@ pub struct Manifest {
     pub cells: Vec<PlannedCell>,
     /// The cell settings that comparisons are made against: axis name to value, e.g. `environment: native`.
     pub baseline: BTreeMap<String, String>,
+    /// In which unit a metric is shown, by its name, where the file says so.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub units: BTreeMap<String, String>,
     /// How many trials ended how; empty until the end.
     pub counts: BTreeMap<String, usize>,
 }

@@ -272,6 +272,7 @@ mod tests {
             inputs: None,
             cells: vec![PlannedCell::from(&cell())],
             baseline: BTreeMap::new(),
+            units: BTreeMap::new(),
             counts: BTreeMap::new(),
         }
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::notes;
 use super::number::{NOTHING, fixed, place};
 use super::view::{Column, MetricTable, Table, distinct};
-use crate::analysis::{MetricKey, Ratio, Summary, differences};
+use crate::analysis::{Ratio, Summary, differences};
 use crate::record::{ELAPSED, PlannedCell, Run, word};
 use crate::units::Scale;
 
@@ -17,16 +17,12 @@ pub(super) fn metric_tables(run: &Run, summaries: &[Summary<'_>]) -> Vec<MetricT
     let workloads = distinct(manifest.cells.iter().map(|cell| &cell.workload));
     let tables = workloads.iter().flat_map(|workload| {
         let of_workload: Vec<_> = summaries.iter().filter(|one| one.cell.workload == *workload).collect();
-        let mut metrics = Vec::new();
-        for summary in &of_workload {
-            if !metrics.contains(&&summary.metric) {
-                metrics.push(&summary.metric);
-            }
-        }
+        // What labels tell apart stands in one table.
+        let quantity = |one: &Summary<'_>| (one.metric.name.clone(), one.metric.unit.clone());
+        let mut metrics = distinct(of_workload.iter().map(|one| quantity(one)).collect::<Vec<_>>().iter());
         let alone = metrics.len() == 1;
-        metrics.retain(|metric| alone || metric.name != ELAPSED);
-        let of_metric =
-            |metric: &MetricKey| of_workload.iter().copied().filter(|one| one.metric == *metric).collect();
+        metrics.retain(|(name, _)| alone || *name != ELAPSED);
+        let of_metric = |metric| of_workload.iter().copied().filter(|one| quantity(one) == metric).collect();
         metrics.into_iter().map(|metric| metric_table(run, of_metric(metric))).collect::<Vec<_>>()
     });
     let mut tables: Vec<MetricTable> = tables.flatten().collect();
@@ -44,24 +40,30 @@ fn metric_table(run: &Run, summaries: Vec<&Summary<'_>>) -> Option<MetricTable> 
     let unlike = differences(&cells, &metric.name, &run.hosts);
     let medians: Vec<f64> =
         summaries.iter().filter_map(|one| one.sample).map(|sample| sample.median).collect();
-    let scale = metric.unit.scale(&medians);
+    let asked = run.manifest.units.get(&metric.name).and_then(|unit| Scale::named(unit));
+    let asked = asked.filter(|(unit, _)| *unit == metric.unit).map(|(_, scale)| scale);
+    let scale = asked.unwrap_or_else(|| metric.unit.scale(&medians));
     let varying = varying_parameters(&summaries);
     let labels: Vec<_> = summaries.iter().map(|one| column_label(one.cell, &varying)).collect();
-    let (columns, hosts) = (distinct(labels.iter()), distinct(summaries.iter().map(|one| &one.cell.host)));
-    let text = |host: &String, column: &String| {
-        let place =
-            summaries.iter().zip(&labels).find(|(one, label)| one.cell.host == *host && *label == column);
-        place.map(|(summary, _)| cell_text(summary, &scale)).unwrap_or_default()
+    let names: BTreeSet<&String> = summaries.iter().flat_map(|one| one.metric.labels.keys()).collect();
+    let row = |one: &Summary<'_>| -> Vec<String> {
+        let labels = names.iter().map(|name| one.metric.labels.get(*name).cloned().unwrap_or_default());
+        std::iter::once(one.cell.host.clone()).chain(labels).collect()
     };
-    let rows = hosts.iter().map(|host| {
-        std::iter::once(host.clone()).chain(columns.iter().map(|column| text(host, column))).collect()
-    });
+    let keys: Vec<Vec<String>> = summaries.iter().map(|one| row(one)).collect();
+    let (columns, rows) = (distinct(labels.iter()), distinct(keys.iter()));
+    let text = |key: &Vec<String>, column: &String| {
+        let mut places = summaries.iter().zip(&keys).zip(&labels);
+        let place = places.find(|((_, own), label)| *own == key && *label == column);
+        place.map(|((summary, _), _)| cell_text(summary, &scale)).unwrap_or_default()
+    };
+    let rows = rows
+        .iter()
+        .map(|key| key.iter().cloned().chain(columns.iter().map(|column| text(key, column))).collect());
     let settings = run.manifest.baseline.iter().map(|(axis, value)| format!("{axis}={value}"));
-    let names = std::iter::once(metric.name.clone())
-        .chain(metric.labels.iter().map(|(name, value)| format!("{name}={value}")));
     Some(MetricTable {
         workload: first.cell.workload.clone(),
-        metric: names.collect::<Vec<_>>().join(", "),
+        metric: metric.name.clone(),
         better: first.better.map(|better| word(&better)),
         has_interval: summaries.iter().any(|one| one.median_interval.is_some()),
         has_range: summaries.iter().any(|one| has_range(one)),
@@ -75,6 +77,7 @@ fn metric_table(run: &Run, summaries: Vec<&Summary<'_>>) -> Option<MetricTable> 
         table: Table {
             rows: rows.collect(),
             columns: std::iter::once(Column::text("host"))
+                .chain(names.iter().map(|name| Column::text(*name)))
                 .chain(columns.iter().map(Column::number))
                 .collect(),
         },

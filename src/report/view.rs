@@ -1,6 +1,8 @@
 //! What a template sees of a run, and nothing else: texts, lists and tables, every number already written
 //! out. Read [`ReportView`]; `estimates.rs` and `sections.rs` fill in its tables.
 
+use std::hash::Hash;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -175,9 +177,9 @@ impl ReportView {
     }
 }
 
-/// The different texts, in the order of first appearance.
-pub(super) fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
-    texts.cloned().collect::<indexmap::IndexSet<_>>().into_iter().collect()
+/// The different keys, in the order of first appearance.
+pub(super) fn distinct<'a, K: Clone + Eq + Hash + 'a>(keys: impl Iterator<Item = &'a K>) -> Vec<K> {
+    keys.cloned().collect::<indexmap::IndexSet<_>>().into_iter().collect()
 }
 
 fn date_and_time(time: Timestamp) -> String {

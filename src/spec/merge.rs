@@ -183,7 +183,10 @@ impl<'a> Reader<'a> {
             ("deadline", spec.deadline.as_ref().map(|time| time.span)),
             ("retries", spec.retries.as_ref().map(|count| count.span)),
             ("on_failure", spec.on_failure.as_ref().map(|word| word.span)),
-            ("report", spec.report.baseline.keys().next().map(|axis| axis.span)),
+            (
+                "report",
+                spec.report.baseline.keys().chain(spec.report.units.keys()).next().map(|key| key.span),
+            ),
         ];
         for (key, span) in has.into_iter().filter(|(key, _)| !allowed.contains(key)) {
             let Some(span) = span else { continue };

@@ -214,4 +214,9 @@ pub struct Report {
     /// Default: none. Example: `baseline: { environment: native }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub baseline: IndexMap<Text, Text>,
+    /// In which unit tables show a metric. Records and CSV files keep base units.
+    ///
+    /// Default: the largest in which most values are at least 1. Example: `units: { elapsed: ms }`
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub units: IndexMap<Text, Text>,
 }

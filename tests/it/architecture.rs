@@ -39,6 +39,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "spec::Spec",
             "report::Written",
             "monitor",
+            // The known tools, and what one of them gave.
+            "metrics::Measurement",
+            "metrics::Reading",
+            "metrics::TOOLS",
             // What lies of a run on the disk, and the words of a record, in messages too.
             "record::Record",
             "record::Run",

@@ -66,6 +66,7 @@ fn manifest(happened: &Happened) -> Manifest {
         inputs: None,
         cells: happened.plan.cells().map(|cell| PlannedCell::from(&cell)).collect(),
         baseline: baseline.iter().map(|(axis, value)| (axis.value.clone(), value.value.clone())).collect(),
+        units: BTreeMap::new(),
         counts: BTreeMap::new(),
     }
 }

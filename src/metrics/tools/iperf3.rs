@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::metrics::json::{self, Found};
 use crate::metrics::{Measurement, Metric, MetricParser, Reading, Series, ToolOutput, Values, text};
-use intervals::Interval;
 use crate::units::{Better, Unit};
+use intervals::Interval;
 
 /// The iperf3 parser.
 pub struct Iperf3;
@@ -154,8 +154,9 @@ impl Report<'_> {
 /// with the `start` event before it.
 fn reports(objects: &[Value]) -> Vec<Report<'_>> {
     let whole = objects.iter().filter(|object| object["start"].is_object() && object["end"].is_object());
-    let mut reports: Vec<_> =
-        whole.map(|object| Report { start: &object["start"], end: &object["end"], whole: Some(object) }).collect();
+    let mut reports: Vec<_> = whole
+        .map(|object| Report { start: &object["start"], end: &object["end"], whole: Some(object) })
+        .collect();
     if !reports.is_empty() {
         return reports;
     }

@@ -83,8 +83,10 @@ mod tests {
 
     #[test]
     fn two_directions_are_two_series() {
-        let both = LINE
-            .replace("}}}", "},\"sum_bidir_reverse\":{\"end\":1.4,\"bits_per_second\":4.0,\"omitted\":false}}}");
+        let both = LINE.replace(
+            "}}}",
+            "},\"sum_bidir_reverse\":{\"end\":1.4,\"bits_per_second\":4.0,\"omitted\":false}}}",
+        );
         let found = series(&[of_line(&both).unwrap()], true);
         let names: Vec<_> = found.iter().map(|series| (series.name.as_str(), series.points[0])).collect();
         assert_eq!(names, [("throughput_forward", (1.5, 8.0)), ("throughput_reverse", (1.4, 4.0))]);
