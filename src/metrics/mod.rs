@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{Better, Unit};
 
-pub use check::{check, names};
+pub use check::{ELAPSED, check, names};
 pub use plausible::read_tool;
 pub use regex::extract_regex;
 pub use text::{clean, reason, shown};
 pub use tools::{TOOLS, parser};
-pub use workload::{elapsed, read, reads};
+pub use workload::{add_elapsed, read, reads};
 
 /// One value of a metric from one trial, in its base unit. Never NaN, never infinite.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
