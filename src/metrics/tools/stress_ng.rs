@@ -1,10 +1,14 @@
 //! Reads stress-ng: the YAML of `--metrics --yaml FILE` where it is printed, else the table of `--metrics` or
 //! `--metrics-brief` in the log. The log also tells whether the run succeeded. The version is in the YAML alone.
 
+mod rows;
+
 use std::collections::BTreeSet;
 
-use crate::metrics::{Measurement, Metric, MetricParser, Reading, ToolOutput, Values, text};
+use crate::metrics::{Metric, MetricParser, Reading, ToolOutput, Values, text};
 use crate::units::{Better, Unit};
+
+use rows::Row;
 
 /// The stress-ng parser.
 pub struct StressNg;
@@ -45,13 +49,13 @@ impl MetricParser for StressNg {
         if !has_succeeded && (stderr.contains("stress-ng: ") || stdout.contains("stress-ng: ")) {
             return text::failed("stress-ng did not say that it completed", output);
         }
-        let (rows, version) = match document(&stdout) {
+        let (rows, version) = match rows::document(&stdout) {
             Some(document) => document,
             // Its figures would be other ones, rounded.
             None if stdout.contains("system-info:") || stdout.starts_with("---") => {
                 return text::failed("the YAML of stress-ng is not whole", output);
             }
-            None if has_succeeded => (table(&log), None),
+            None if has_succeeded => (rows::table(log.iter().map(|message| message.words)), None),
             None => (Vec::new(), None),
         };
         if rows.is_empty() {
@@ -107,37 +111,6 @@ fn failure(log: &[Message<'_>]) -> Option<String> {
     }
 }
 
-/// What was measured of one stressor.
-#[derive(Debug, PartialEq)]
-struct Row {
-    stressor: String,
-    operations: f64,
-    /// In seconds, as `user` and `system` are.
-    seconds: f64,
-    user: f64,
-    system: f64,
-    /// Each second of real time.
-    rate: f64,
-    /// Each second of processor time.
-    rate_cpu: f64,
-}
-
-impl Row {
-    fn measurements(&self) -> Vec<Measurement> {
-        // Processor time too short for its digits makes this rate 0.
-        let rate_cpu = (self.rate_cpu > 0.0).then(|| OPERATIONS_RATE_CPU.measured(self.rate_cpu));
-        let mut all = vec![OPERATIONS_RATE.measured(self.rate)];
-        all.extend(rate_cpu);
-        all.extend([
-            OPERATIONS.measured(self.operations),
-            SECONDS.measured(self.seconds),
-            USER.measured(self.user),
-            SYSTEM.measured(self.system),
-        ]);
-        all.into_iter().map(|one| one.labelled("stressor", &*self.stressor)).collect()
-    }
-}
-
 /// The rows that did work, each once, and what was said beside them.
 ///
 /// Errors: no stressor did anything, or two have the same name.
@@ -168,67 +141,6 @@ fn values(rows: &[Row], log: &[Message<'_>]) -> Result<Values, String> {
         true => Err("no stressor did any operation".to_owned()),
         false => Ok(values),
     }
-}
-
-/// The rows of the log's table: the name, operations, three times in seconds, two rates, and with `--metrics`
-/// more. Rows that follow in other words (`miscellaneous metrics`) are not of it.
-fn table(log: &[Message<'_>]) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut is_inside = false;
-    for message in log {
-        let words: Vec<_> = message.words.split_whitespace().collect();
-        if message.words.starts_with("stressor ") && message.words.contains("bogo ops") {
-            is_inside = true;
-        } else if is_inside && !message.words.starts_with("(secs)") {
-            match row(&words) {
-                Some(row) => rows.push(row),
-                None => is_inside = false,
-            }
-        }
-    }
-    rows
-}
-
-fn row(words: &[&str]) -> Option<Row> {
-    let (stressor, numbers) = words.split_first()?;
-    let numbers: Option<Vec<f64>> = numbers.iter().map(|number| text::plain_decimal(number)).collect();
-    let [operations, seconds, user, system, rate, rate_cpu, ..] = numbers?[..] else { return None };
-    Some(Row { stressor: (*stressor).to_owned(), operations, seconds, user, system, rate, rate_cpu })
-}
-
-/// The rows and the version of the YAML document, which `...` ends. Its lines are so few in kind that they are
-/// read one by one.
-fn document(text: &str) -> Option<(Vec<Row>, Option<String>)> {
-    let lines: Vec<_> = text::whole_lines(text).collect();
-    let start = lines.iter().position(|line| *line == "metrics:")?;
-    let end = start + lines[start..].iter().position(|line| *line == "...")?;
-    let value = |line: &'_ str| Some(line.split_once(": ")?.1.trim().trim_matches(['\'', '"']).to_owned());
-    let is_version = |line: &&&str| line.trim_start().starts_with("stress-ng-version:");
-    let version = lines[..start].iter().find(is_version).and_then(|line| value(line));
-    let of_section =
-        lines[start + 1..end].iter().take_while(|line| line.is_empty() || line.starts_with([' ', '-']));
-    let of_section: Vec<_> = of_section.map(|line| line.trim()).collect();
-    let mut starts: Vec<_> =
-        (0..of_section.len()).filter(|at| of_section[*at].starts_with("- stressor: ")).collect();
-    starts.push(of_section.len());
-    let mut rows = Vec::new();
-    for pair in starts.windows(2) {
-        let lines = &of_section[pair[0]..pair[1]];
-        let number = |key: &str| {
-            let printed = lines.iter().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "))?;
-            text::plain_decimal(printed.trim())
-        };
-        rows.push(Row {
-            stressor: value(lines.first()?)?,
-            operations: number("bogo-ops")?,
-            seconds: number("wall-clock-time")?,
-            user: number("user-time")?,
-            system: number("system-time")?,
-            rate: number("bogo-ops-per-second-real-time")?,
-            rate_cpu: number("bogo-ops-per-second-usr-sys-time")?,
-        });
-    }
-    Some((rows, version))
 }
 
 #[cfg(test)]

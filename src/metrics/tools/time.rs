@@ -53,7 +53,8 @@ fn failure(line: &str) -> Option<String> {
     let starts =
         ["Command terminated by signal", "Command exited with non-zero status", "Command stopped by signal"];
     let line = line.trim();
-    let status = line.strip_prefix("Exit status: ").is_some_and(|status| status.trim() != "0");
+    let code = line.strip_prefix("Exit status: ").and_then(|status| status.trim().parse::<i32>().ok());
+    let status = code.is_some_and(|code| code != 0);
     (status || starts.iter().any(|start| line.starts_with(start))).then(|| text::shown(line)).flatten()
 }
 

@@ -61,7 +61,7 @@ impl Line {
             }
         }
         let Some(first) =
-            rest.first().filter(|first| first.starts_with('<') || text::decimal(first).is_some())
+            rest.first().filter(|first| first.starts_with("<not ") || text::decimal(first).is_some())
         else {
             return Line::Other;
         };

@@ -18,7 +18,7 @@ fn at(lines: &[&str]) -> Option<Found> {
 /// `-v` of GNU and busybox, from `Command being timed: …` to `Exit status: 0`.
 fn verbose(lines: &[&str]) -> Option<Found> {
     lines.first()?.strip_prefix("Command being timed: ")?;
-    let end = lines.iter().position(|line| line.starts_with("Exit status: "))?;
+    let end = lines.iter().position(|line| *line == "Exit status: 0")?;
     let after =
         |label: &str| lines[..end].iter().find_map(|line| line.strip_prefix(label)?.strip_prefix(": "));
     let seconds = |label: &str| text::plain_decimal(after(label)?);
@@ -54,7 +54,7 @@ fn short(lines: &[&str]) -> Option<Found> {
     })
 }
 
-/// The three lines of `-p`, of shells and of busybox: `real 0.10`, `real	0m0.101s` or `real	0m 0.10s`.
+/// The three lines of `-p`, of shells and of busybox: `real 0.10`, `real 0m0.101s` or `real 0m 0.10s`.
 fn three_lines(lines: &[&str]) -> Option<Found> {
     let [real, user, system, ..] = lines else { return None };
     let after = |line: &str, label: &str| {
