@@ -285,10 +285,6 @@ async fn fetch(wanted: &List, around: &Surroundings<'_>, gathered: &mut Gathered
 /// Reads the metrics out of everything that was printed, and judges what is expected of them.
 fn read(run: &Run, cell: &Cell, ended: &Ended, context: &Context, gathered: &mut Gathered) -> Measured {
     let workload = cell::workload(run, cell);
-    if ended.is_coarse {
-        let why = "the machine's clock was set meanwhile, or tells no fractions";
-        gathered.notes.warnings.push(format!("elapsed has a resolution of 10 ms: {why}"));
-    }
     if ended.was_lost {
         let why = "the connection was lost while it ran; whoever looked for it was on its machine meanwhile";
         gathered.notes.warnings.push(why.to_owned());
@@ -296,7 +292,10 @@ fn read(run: &Run, cell: &Cell, ended: &Ended, context: &Context, gathered: &mut
     let expect = workload.expect.as_deref();
     let is_fine = expect::is_fine(expect, ended.exit_code);
     let (mut measurements, failure) = values(workload, gathered);
-    measurements.push(metrics::elapsed(ended.elapsed_s));
+    if metrics::add_elapsed(&mut measurements, ended.elapsed_s) && ended.is_coarse {
+        let why = "the machine's clock was set meanwhile, or tells no fractions";
+        gathered.notes.warnings.push(format!("elapsed has a resolution of 10 ms: {why}"));
+    }
     if let Some(expect) = expect {
         gathered.expectations = expect::judge(expect, ended, &measurements, context);
     }

@@ -22,7 +22,7 @@ pub use plausible::read_tool;
 pub use regex::extract_regex;
 pub use text::{clean, reason, shown};
 pub use tools::{TOOLS, parser};
-pub use workload::{elapsed, read, reads};
+pub use workload::{add_elapsed, read, reads};
 
 /// One value of a metric from one trial, in its base unit. Never NaN, never infinite.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -96,6 +96,16 @@ pub fn decimal(text: &str) -> Option<f64> {
     text.replace(',', ".").parse().ok().filter(|value: &f64| value.is_finite())
 }
 
+/// The same with a decimal point only.
+pub fn plain_decimal(text: &str) -> Option<f64> {
+    decimal(text).filter(|_| !text.contains(','))
+}
+
+/// The lines that a newline ends: one that was cut off is not among them.
+pub fn whole_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +154,17 @@ mod tests {
             let reading = failed("cut off", ToolOutput { stdout, stderr, exit_code });
             assert_eq!(reading, Reading::Failed { reason: expected.to_owned() });
         }
+    }
+
+    #[test]
+    fn a_line_without_its_end_is_not_whole() {
+        assert_eq!(whole_lines("a\n\nb").collect::<Vec<_>>(), ["a", ""]);
+        assert_eq!(whole_lines("").count(), 0);
+    }
+
+    #[test]
+    fn plain_decimals_have_a_point() {
+        assert_eq!((plain_decimal("1.5"), plain_decimal("1,5")), (Some(1.5), None));
     }
 
     #[test]

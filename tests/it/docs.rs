@@ -156,7 +156,8 @@ fn tools() -> String {
             true => format!("**`{}`**", metric.name),
             false => format!("`{}`", metric.name),
         });
-        format!("| `{}` | {} |\n", tool.tool(), names.collect::<Vec<_>>().join(" "))
+        let more = tool.names_more().then(|| "all that it prints, by their own names".to_owned());
+        format!("| `{}` | {} |\n", tool.tool(), names.chain(more).collect::<Vec<_>>().join(" "))
     };
     let rows: String = runner::metrics::TOOLS.iter().map(row).collect();
     format!("| tool | metrics |\n| --- | --- |\n{rows}")

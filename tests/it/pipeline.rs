@@ -178,6 +178,27 @@ order: sequential
     assert_eq!(happened.spans()[1].3, 15, "at once");
 }
 
+/// A record has one `elapsed`: that of the tool where the file asks for it, else ours.
+#[tokio::test(start_paused = true)]
+async fn a_tools_own_elapsed_stands_in_the_place_of_ours() {
+    for (keep, expected) in [
+        ("", vec![("user", 0.5), ("system", 0.25), ("elapsed", 5.0)]),
+        (", keep: [user, elapsed]", vec![("elapsed", 1.25), ("user", 0.5)]),
+    ] {
+        let yaml = format!(
+            "workloads: {{ work: {{ run: time work, metrics: {{ tool: time{keep} }} }} }}\nrepetitions: 1\n"
+        );
+        let happened = World::new(|_, _| runner::transports::fake::Reply {
+            stderr: "real 1.25\nuser 0.50\nsys 0.25\n".into(),
+            ..takes(5)
+        });
+        let happened = happened.run(&yaml).await;
+        let measurements = &happened.outcome().measurements;
+        let values: Vec<_> = measurements.iter().map(|one| (one.name.as_str(), one.value)).collect();
+        assert_eq!(values, expected);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn values_are_read_out_of_what_was_printed() {
     let yaml = "
