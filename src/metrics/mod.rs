@@ -4,6 +4,7 @@
 mod check;
 mod json;
 mod plausible;
+mod quantity;
 mod regex;
 mod text;
 mod tools;

@@ -2,7 +2,14 @@
 //! folder, a line in [`TOOLS`], and its outputs in `tests/fixtures/samples`.
 
 mod dd;
+mod iperf2;
 mod iperf3;
+mod netperf;
+mod nuttcp;
+mod ping;
+mod qperf;
+mod sockperf;
+mod wrk;
 
 use super::MetricParser;
 
@@ -10,7 +17,14 @@ use super::MetricParser;
 pub const TOOLS: &[&dyn MetricParser] = &[
     // In the order of their names.
     &dd::Dd,
+    &iperf2::Iperf2,
     &iperf3::Iperf3,
+    &netperf::Netperf,
+    &nuttcp::Nuttcp,
+    &ping::Ping,
+    &qperf::Qperf,
+    &sockperf::Sockperf,
+    &wrk::Wrk,
 ];
 
 /// The parser for `tool`, if it is known.
