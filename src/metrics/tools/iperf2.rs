@@ -5,6 +5,7 @@
 //!
 //! iperf closes its output with nothing, so a total must prove itself: see [`rows::totals`].
 
+mod csv;
 mod rows;
 
 use crate::metrics::{Measurement, Metric, MetricParser, Reading, ToolOutput, Values, text};
@@ -46,7 +47,7 @@ impl MetricParser for Iperf2 {
         if stdout.contains("Bounce-back test") {
             return Reading::Failed { reason: "iperf's bounce-back test is not read".to_owned() };
         }
-        let read = if rows::is_csv(&stdout) { rows::of_csv(&stdout) } else { rows::of_text(&stdout) };
+        let read = if csv::is_csv(&stdout) { csv::of_csv(&stdout) } else { rows::of_text(&stdout) };
         let Totals { total, reports, streams } = match rows::totals(read) {
             Ok(totals) => totals,
             Err(what) => return text::failed(&what, output),

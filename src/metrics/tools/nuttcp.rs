@@ -85,18 +85,16 @@ fn measured(lines: &[&str]) -> Option<Vec<Measurement>> {
     let rate_line = lines.iter().find(|line| is_rate_of("nuttcp-r", line)).or(lines.first())?;
     let rate = before(rate_line, "Mbps").or_else(|| of_key(rate_line, "rate_Mbps"))?;
     let mut measurements = vec![THROUGHPUT.measured(quantity::number(rate)? * 1e6)];
-    let find = |read: &dyn Fn(&str) -> Option<f64>| lines.iter().find_map(|line| read(line));
-    let retransmits = find(&|line| {
-        let verbose = || line.strip_prefix("nuttcp-t")?.split_once(": retrans = ").map(|(_, count)| count);
-        let count = before(line, "retrans").or_else(|| of_key(line, "retrans")).or_else(verbose)?;
-        quantity::number(count)
+    let retransmits = lines.iter().find_map(|line| {
+        let verbose = line.strip_prefix("nuttcp-t: retrans = ");
+        first_number([before(line, "retrans"), of_key(line, "retrans"), verbose])
     });
     measurements.extend(retransmits.map(|count| RETRANSMITS.measured(count)));
-    let round_trip = find(&|line| {
-        let verbose = || line.split_once(" RTT=")?.1.split_once(" ms").map(|(time, _)| time);
-        let time = before(line, "msRTT").or_else(|| of_key(line, "rtt_ms")).or_else(verbose)?;
-        quantity::seconds(quantity::number(time)?, "ms")
+    let round_trip = lines.iter().find_map(|line| {
+        let verbose = line.split_once(" RTT=").and_then(|(_, time)| time.strip_suffix(" ms"));
+        first_number([before(line, "msRTT"), of_key(line, "rtt_ms"), verbose])
     });
+    let round_trip = round_trip.and_then(|time| quantity::seconds(time, "ms"));
     measurements.extend(round_trip.map(|time| ROUND_TRIP.measured(time)));
     if let Some((lost, packets)) = lines.iter().find_map(|line| lost_of(line)) {
         measurements.extend([
@@ -118,6 +116,11 @@ fn lost_of(line: &str) -> Option<(f64, f64)> {
     let (lost, packets) = text.or_else(|| Some((of_key(line, "drop")?, of_key(line, "pkt")?)))?;
     let (lost, packets) = (quantity::number(lost)?, quantity::number(packets)?);
     (packets > 0.0).then_some((lost, packets))
+}
+
+/// A figure in the brief form, as a key's value or in the verbose form, whichever is there.
+fn first_number(forms: [Option<&str>; 3]) -> Option<f64> {
+    forms.into_iter().flatten().find_map(quantity::number)
 }
 
 /// The word before `unit`.

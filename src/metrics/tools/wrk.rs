@@ -54,19 +54,19 @@ impl MetricParser for Wrk {
 
     fn read(&self, output: ToolOutput<'_>) -> Reading {
         let stdout = text::clean(output.stdout);
-        let lines: Vec<_> = quantity::whole_lines(&stdout).map(str::trim).collect();
+        let mut lines: Vec<_> = quantity::whole_lines(&stdout).map(str::trim).collect();
         if output.exit_code.is_some_and(|code| code != 0) {
             return text::failed("wrk failed", output);
         }
-        let after = |start: &'static str| lines.iter().filter_map(move |line| line.strip_prefix(start));
-        if after("Requests/sec:").count() > 1 {
+        if lines.iter().filter(|line| line.starts_with("Requests/sec:")).count() > 1 {
             return Reading::Failed { reason: "more than one result of wrk, expected one".to_owned() };
         }
-        // wrk's own last line; a script may print more.
-        let Some(transfer_rate) = after("Transfer/sec:").next() else {
+        // A script may print more behind wrk's own last line.
+        let Some(last) = lines.iter().position(|line| line.starts_with("Transfer/sec:")) else {
             return text::failed("no closing line of wrk", output);
         };
-        let Some(mut measurements) = totals(&lines, transfer_rate) else {
+        lines.truncate(last + 1);
+        let Some(mut measurements) = totals(&lines) else {
             return text::failed("wrk's totals are not understood", output);
         };
         let mut warnings = Vec::new();
@@ -95,18 +95,19 @@ impl MetricParser for Wrk {
 }
 
 /// Rates, latencies and the number of requests; `None` where one of them can't be read.
-fn totals(lines: &[&str], transfer_rate: &str) -> Option<Vec<Measurement>> {
+fn totals(lines: &[&str]) -> Option<Vec<Measurement>> {
     let words = |start: &str| {
         let line = lines.iter().find_map(|line| line.strip_prefix(start))?;
         Some(line.split_whitespace().collect::<Vec<_>>())
     };
     let [rate] = *words("Requests/sec:")?.as_slice() else { return None };
+    let [transfer_rate] = *words("Transfer/sec:")?.as_slice() else { return None };
     let [mean, deviation, maximum, _] = *words("Latency ").filter(|words| words.len() == 4)?.as_slice()
     else {
         return None;
     };
     let (requests, _) = lines.iter().find_map(|line| line.split_once(" requests in "))?;
-    let (amount, unit) = quantity::split(transfer_rate.trim())?;
+    let (amount, unit) = quantity::split(transfer_rate)?;
     let mut measurements = vec![
         REQUESTS_RATE.measured(quantity::number(rate)?),
         MEAN.measured(seconds(mean)?),

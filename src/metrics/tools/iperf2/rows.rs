@@ -1,4 +1,4 @@
-//! The rows of iperf 2's reports, in text and CSV, and which of them are totals.
+//! The rows of iperf 2's text reports, and which of a report's rows are totals.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use crate::metrics::quantity;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// The stream's number; `SUM` for the sum of all.
-    stream: String,
+    pub stream: String,
     /// Whether the data went to the client.
-    is_reverse: bool,
+    pub is_reverse: bool,
     /// Whether the row is the report that a server sent back.
-    is_report: bool,
-    start: f64,
-    end: f64,
+    pub is_report: bool,
+    pub start: f64,
+    pub end: f64,
     /// Whether the row, when it is the only one, may be the first interval of more.
-    may_be_interval: bool,
+    pub may_be_interval: bool,
     pub bits_per_second: f64,
     pub retransmits: Option<f64>,
     /// Jitter in seconds, lost datagrams, and all of them (more than 0).
@@ -26,13 +26,13 @@ pub struct Row {
 /// What an output holds.
 #[derive(Debug, Default)]
 pub struct Rows {
-    rows: Vec<Row>,
+    pub rows: Vec<Row>,
     /// How many streams were announced.
-    streams: usize,
+    pub streams: usize,
     /// Whether the client said how many datagrams it sent, which it does in the end.
-    is_closed: bool,
-    /// Whether a client acted as a server too (`-d`, `-r`).
-    is_dual: bool,
+    pub is_closed: bool,
+    /// Whether data went both ways: `--full-duplex`, or a client that was a server too (`-d`, `-r`).
+    pub is_dual: bool,
 }
 
 /// The rows that count.
@@ -61,7 +61,7 @@ pub fn of_text(stdout: &str) -> Rows {
         }
     }
     let has = |words: &str| stdout.contains(words);
-    read.is_dual = has("Server listening on ") && has("Client connecting to ");
+    read.is_dual = has(" (full-duplex) ") || (has("Server listening on ") && has("Client connecting to "));
     read
 }
 
@@ -92,7 +92,7 @@ fn text_row(line: &str, has_retransmits: bool) -> Option<Row> {
 
 /// Whether an interval may end at `end`. With four decimals intervals end on a tenth of a second, and a
 /// total some way behind it; with one decimal that is not seen, and only intervals up to a second are feared.
-fn may_be_interval(end: &str) -> bool {
+pub fn may_be_interval(end: &str) -> bool {
     match end.split_once('.') {
         Some((_, decimals)) if decimals.len() >= 3 => decimals.bytes().skip(1).all(|digit| digit == b'0'),
         _ => quantity::number(end).is_none_or(|end| end <= 1.0),
@@ -116,55 +116,11 @@ fn text_datagrams(words: &[&str]) -> Option<(f64, f64, f64)> {
     datagrams(jitter, lost, packets)
 }
 
-fn datagrams(jitter: &str, lost: &str, packets: &str) -> Option<(f64, f64, f64)> {
+/// Jitter in seconds, lost datagrams and all; `None` where none were.
+pub fn datagrams(jitter: &str, lost: &str, packets: &str) -> Option<(f64, f64, f64)> {
     let jitter = quantity::seconds(quantity::number(jitter)?, "ms")?;
     let (lost, packets) = (quantity::number(lost)?, quantity::number(packets)?);
     (packets > 0.0).then_some((jitter, lost, packets))
-}
-
-/// Whether the output is CSV: a time stamp, four fields of addresses, a number, an interval.
-pub fn is_csv(stdout: &str) -> bool {
-    stdout.lines().any(|line| csv_row(line, None).is_some())
-}
-
-/// Reads CSV. It does not tell how many streams there are: without `-i`, the row of the first stream alone
-/// looks like that of an only one. The first is 3 in iperf 2.0, 1 since 2.1; any other has companions.
-pub fn of_csv(stdout: &str) -> Rows {
-    let lines: Vec<_> = quantity::whole_lines(stdout).collect();
-    let own_address = lines.first().and_then(|line| address(line));
-    let rows: Vec<_> = lines.iter().filter_map(|line| csv_row(line, own_address)).collect();
-    let has_first = rows.iter().any(|row| matches!(row.stream.as_str(), "1" | "3" | "SUM"));
-    Rows { rows, streams: if has_first { 1 } else { 2 }, ..Rows::default() }
-}
-
-/// The address and port on this side.
-fn address(line: &str) -> Option<(&str, &str)> {
-    let mut fields = line.split(',');
-    Some((fields.nth(1)?, fields.next()?))
-}
-
-/// `TIME,address,port,address,port,stream,0.0-10.0,bytes,bit/s`, and of datagrams jitter in ms, lost, all,
-/// percent, out of order. Where nothing was received, all are -1.
-fn csv_row(line: &str, own_address: Option<(&str, &str)>) -> Option<Row> {
-    let fields: Vec<_> = line.trim().split(',').collect();
-    let [time, .., stream, interval, _bytes, rate] = *fields.get(..9)? else { return None };
-    let (start, end) = interval.split_once('-')?;
-    quantity::number(time)?;
-    let received = match fields.get(9..12) {
-        Some([jitter, lost, packets]) => datagrams(jitter, lost, packets),
-        _ => None,
-    };
-    Some(Row {
-        stream: if stream == "-1" { "SUM".to_owned() } else { stream.to_owned() },
-        is_reverse: false,
-        is_report: received.is_some() && own_address != address(line),
-        start: quantity::number(start)?,
-        end: quantity::number(end)?,
-        may_be_interval: may_be_interval(end),
-        bits_per_second: quantity::number(rate)?,
-        retransmits: None,
-        datagrams: received,
-    })
 }
 
 /// The total of all streams and the reports of the server, or what is wrong.
