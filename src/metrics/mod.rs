@@ -5,6 +5,7 @@ mod check;
 mod json;
 mod long;
 mod plausible;
+mod quantity;
 mod regex;
 mod text;
 mod tools;

@@ -4,11 +4,18 @@
 mod cyclictest;
 mod dd;
 mod hyperfine;
+mod iperf2;
 mod iperf3;
+mod netperf;
+mod nuttcp;
 mod perf;
+mod ping;
+mod qperf;
+mod sockperf;
 mod stress_ng;
 mod sysbench;
 mod time;
+mod wrk;
 
 use super::MetricParser;
 
@@ -18,11 +25,18 @@ pub const TOOLS: &[&dyn MetricParser] = &[
     &cyclictest::Cyclictest,
     &dd::Dd,
     &hyperfine::Hyperfine,
+    &iperf2::Iperf2,
     &iperf3::Iperf3,
+    &netperf::Netperf,
+    &nuttcp::Nuttcp,
     &perf::Perf,
+    &ping::Ping,
+    &qperf::Qperf,
+    &sockperf::Sockperf,
     &stress_ng::StressNg,
     &sysbench::Sysbench,
     &time::Time,
+    &wrk::Wrk,
 ];
 
 /// The parser for `tool`, if it is known.
