@@ -11,7 +11,7 @@ use super::cell::{self, CellState};
 use super::service::{self, ServicePlace, Started};
 use super::step::{Notes, Surroundings};
 use super::telling::{self, Telling};
-use super::{Cause, Failure, Run, expect, limits, noise, place, step, timestamp};
+use super::{Cause, Failure, Run, expect, limits, noise, old_files, place, step, timestamp};
 use crate::event::{Captured, Event, Expectation, Noise, Outcome, Stage, Status, Verdict, Verdicts};
 use crate::metrics;
 use crate::plan::substitute::Context;
@@ -227,7 +227,10 @@ async fn beside(
     if !workload.prepare.0.is_empty() {
         telling::stage(run, &cell.host, Stage::Prepare).await;
     }
-    let prepared = step::run_all(&workload.prepare, &prepare, &mut gathered.notes).await;
+    let prepared = match old_files::remove(workload, &prepare).await {
+        Ok(()) => step::run_all(&workload.prepare, &prepare, &mut gathered.notes).await,
+        Err(failure) => Err(failure),
+    };
     let timeout = workload.timeout.as_ref().map_or(prepare.limit, |time| time.value.0);
     let measured = match prepared {
         Ok(()) => measure(run, cell, &prepare, timeout, services, gathered).await,

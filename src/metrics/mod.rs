@@ -2,9 +2,9 @@
 //! tool; read [`MetricParser`] and [`Reading`] first.
 
 mod check;
+mod extract;
 mod json;
 mod plausible;
-mod regex;
 mod text;
 mod tools;
 mod workload;
@@ -13,11 +13,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::{Better, Unit};
+use crate::units::{Better, Fixed, Unit};
 
 pub use check::{check, names};
 pub use plausible::read_tool;
-pub use regex::extract_regex;
 pub use text::{clean, reason, shown};
 pub use tools::{TOOLS, parser};
 pub use workload::{elapsed, read, reads};
@@ -34,6 +33,9 @@ pub struct Measurement {
     /// Which direction is good, where the metric has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
+    /// What the trials hold fixed, for a rate of which it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<Fixed>,
     /// What tells apart several values of one metric (an iozone grid's record size); empty for most.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
@@ -84,23 +86,32 @@ pub struct Metric {
     pub better: Option<Better>,
     /// Whether it is kept when the file does not choose.
     pub headline: bool,
+    /// What the trials hold fixed, where the tool always does.
+    pub fixed: Option<Fixed>,
 }
 
 impl Metric {
     /// A metric that is kept only where the file asks for it.
     pub const fn new(name: &'static str, unit: Unit, better: Option<Better>) -> Self {
-        Self { name, unit, better, headline: false }
+        Self { name, unit, better, headline: false, fixed: None }
     }
 
     /// A metric that is kept when the file does not choose.
     pub const fn headline(name: &'static str, unit: Unit, better: Option<Better>) -> Self {
-        Self { name, unit, better, headline: true }
+        Self { name, unit, better, headline: true, fixed: None }
+    }
+
+    /// The same of a tool whose trials all hold `fixed`.
+    pub const fn over(mut self, fixed: Fixed) -> Self {
+        self.fixed = Some(fixed);
+        self
     }
 
     /// A measurement of this metric; `value` is in its base unit.
     pub fn measured(&self, value: f64) -> Measurement {
         let (name, unit) = (self.name.to_owned(), self.unit.clone());
-        Measurement { name, value, unit, better: self.better, labels: BTreeMap::new() }
+        let (better, fixed) = (self.better, self.fixed);
+        Measurement { name, value, unit, better, fixed, labels: BTreeMap::new() }
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::spec::metric::{Extract, Metrics};
-use crate::units::{Better, Scale, Unit};
+use crate::spec::metric::{Metrics, Source};
+use crate::units::{Better, Unit};
 
 use super::check::ELAPSED;
-use super::{Measurement, Reading, ToolOutput, extract_regex, parser, read_tool, text};
+use super::{Measurement, Metric, Reading, ToolOutput, extract, parser, read_tool, text};
 
 /// Reads every metric that `metrics` asks for. `outputs` holds `stdout`, `stderr`,
-/// `services/NAME/stdout`, …; with a `service` it is that one's own output that is read, and its metrics
+/// `services/NAME/stdout`, `files/PATH`, …; with a `service` it is that one's own output that is read, and its metrics
 /// are called `SERVICE.METRIC`. An exit code that is fine is 0 here, whatever it was.
 ///
 /// # Errors
@@ -35,12 +35,7 @@ pub fn read(
         None => (Vec::new(), Vec::new()),
     };
     for (name, extract) in &metrics.extract {
-        let from = extract.from.as_deref().map_or("stdout", |from| from.as_str()).replace('.', "/");
-        let found = match from.starts_with("services/") {
-            true => outputs.get(&from).copied().unwrap_or_default(),
-            false => output(&from),
-        };
-        measurements.extend(read_extract(name, extract, found)?);
+        measurements.extend(extract::read(name, extract, outputs, service)?);
     }
     if let Some(service) = service {
         measurements.iter_mut().for_each(|found| found.name = format!("{service}.{}", found.name));
@@ -50,22 +45,14 @@ pub fn read(
 
 /// Whether `metrics`, of the workload or of a `service`, are read out of the output called `name`.
 pub fn reads(metrics: &Metrics, service: Option<&str>, name: &str) -> bool {
-    let own = |stream: &str| match service {
-        Some(service) => format!("services/{service}/{stream}"),
-        None => stream.to_owned(),
-    };
-    let of_tool = metrics.tool.is_some() && [own("stdout"), own("stderr")].iter().any(|own| own == name);
-    of_tool
-        || metrics.extract.values().any(|extract| {
-            let from = extract.from.as_deref().map_or("stdout", |from| from.as_str()).replace('.', "/");
-            if from.starts_with("services/") { from == name } else { own(&from) == name }
-        })
+    let own = |stream: &str| extract::output_name(&Source::Own(stream.to_owned()), service) == name;
+    let of_tool = metrics.tool.is_some() && ["stdout", "stderr"].into_iter().any(own);
+    of_tool || metrics.extract.values().any(|rule| extract::output_name(&rule.source(), service) == name)
 }
 
 /// The measurement that every trial has: the wall time of its command on its machine, in seconds.
 pub fn elapsed(seconds: f64) -> Measurement {
-    let better = Some(Better::Lower);
-    Measurement { name: ELAPSED.into(), value: seconds, unit: Unit::Second, better, labels: BTreeMap::new() }
+    Metric::new(ELAPSED, Unit::Second, Some(Better::Lower)).measured(seconds)
 }
 
 fn kept(
@@ -86,21 +73,4 @@ fn kept(
         true => Err(format!("the report of {} has none of the metrics to keep", parser.tool())),
         false => Ok(kept),
     }
-}
-
-fn read_extract(name: &str, extract: &Extract, output: &[u8]) -> Result<Vec<Measurement>, String> {
-    let pattern = regex::Regex::new(&extract.regex).map_err(|error| error.to_string())?;
-    let written = extract.unit.as_ref().map(|unit| unit.value.clone()).unwrap_or_default();
-    let (unit, factor) = match Scale::named(&written) {
-        Some((unit, scale)) => (unit, scale.factor),
-        None => (Unit::from(written), 1.0),
-    };
-    let better = extract.better.as_ref().map(|better| better.value);
-    let from = extract.from.as_ref().map_or("stdout", |from| from.as_str());
-    let mut found = extract_regex(name, &pattern, unit, better, output)
-        .map_err(|reason| format!("{reason}, in {from}"))?;
-    for measurement in &mut found {
-        measurement.value *= factor;
-    }
-    Ok(found)
 }

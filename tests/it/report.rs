@@ -155,8 +155,14 @@ fn any_run() -> impl Strategy<Value = Run> {
             record.reason = Some(text.clone());
             record.warnings = vec![text.clone()];
             let labels: BTreeMap<_, _> = [("size".to_owned(), text.clone())].into();
-            let measurement =
-                Measurement { name: text, value, unit: "s".to_owned().into(), better: None, labels };
+            let measurement = Measurement {
+                name: text,
+                value,
+                unit: "s".to_owned().into(),
+                better: None,
+                fixed: None,
+                labels,
+            };
             record.measurements.extend(vec![measurement; count]);
             record.measurements.iter_mut().for_each(|measurement| measurement.value = value);
         }
