@@ -12,7 +12,7 @@ const SAMPLES: &str =
     "trial cell workload host environment repetition attempt phase status metric value unit";
 
 const SUMMARY: &str = "cell workload host environment metric unit better planned ok mean median sd cov min max \
-    mean_low mean_high median_low median_high ratio ratio_low ratio_high";
+    mean_low mean_high median_low median_high ratio ratio_low ratio_high mean_kind";
 
 type Text = Result<String, Box<dyn Error + Send + Sync>>;
 
@@ -73,6 +73,7 @@ pub(super) fn summary(summaries: &[Summary<'_>]) -> Text {
         row.extend(ends(summary.median_interval));
         row.push(number(ratio.map(|ratio| ratio.estimate)));
         row.extend(ends(ratio.map(|ratio| ratio.interval)));
+        row.push(sample.map(|_| summary.mean.as_str().to_owned()).unwrap_or_default());
         row.extend(values(&labels, Some(&metric.labels)));
         row.extend(values(&parameters, Some(&cell.parameters)));
         row
