@@ -22,6 +22,9 @@ pub(super) use source::output_name;
 const UNENDED: &str = "stands in a last line without a line feed, which may be cut off (let the output end with one, as \
                        `; echo` does)";
 
+/// The most values of one rule in one trial: more are a log, not results.
+const MOST: usize = 1000;
+
 /// A value as it was printed.
 #[derive(Debug, Clone, PartialEq)]
 struct Value {
@@ -72,8 +75,11 @@ pub(super) fn read(
     values.into_iter().map(measured).collect()
 }
 
-/// `values`, if each has labels of its own and there is one at all; `what` they are: lines, rows.
+/// `values`, if each has labels of its own and they are not too many; `what` they are: lines, rows.
 fn distinct(values: Vec<Value>, what: &str) -> Result<Vec<Value>, String> {
+    if values.len() > MOST {
+        return Err(format!("finds {} {what}, more than {MOST}", values.len()));
+    }
     let mut seen = BTreeSet::new();
     let Some(twin) = values.iter().find(|value| !seen.insert(&value.labels)) else { return Ok(values) };
     let count = values.iter().filter(|value| value.labels == twin.labels).count();
@@ -86,6 +92,8 @@ fn distinct(values: Vec<Value>, what: &str) -> Result<Vec<Value>, String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::spec::Text;
     use crate::units::{Better, Fixed};
@@ -161,6 +169,29 @@ mod tests {
                         &output[..length]
                     );
                 }
+            }
+        }
+    }
+    #[test]
+    fn a_log_is_no_result() {
+        let output: String = (0..=MOST).map(|line| format!("line {line} took 5 s\n")).collect();
+        let reason = lines::read(r"line (?<line>\d+) took (?<value>\d+) s", output.as_bytes()).unwrap_err();
+        assert_eq!(reason, "finds 1001 lines, more than 1000");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 256, ..ProptestConfig::default() })]
+
+        /// Whatever the bytes are, reading ends without a panic and gives only finite values.
+        #[test]
+        fn any_bytes_are_survived(damage in prop::collection::vec((any::<usize>(), any::<u8>()), 1..8)) {
+            for (extract, output) in rules() {
+                let mut bytes = output.as_bytes().to_vec();
+                let length = bytes.len();
+                damage.iter().for_each(|(place, byte)| bytes[place % length] = *byte);
+                let outputs = BTreeMap::from([("stdout".to_owned(), &bytes[..])]);
+                let found = read("m", &extract, &outputs, None).unwrap_or_default();
+                prop_assert!(found.iter().all(|measurement| measurement.value.is_finite()));
             }
         }
     }

@@ -152,6 +152,26 @@ async fn an_interrupted_run_has_a_report_of_what_it_measured() {
     assert!(report.contains("940") && report.contains("interrupted"), "{report}");
 }
 
+/// What `dd N` and `timed N` print of repetition N of a case.
+fn repeated(repetitions: &Value, command: &str) -> Reply {
+    let (tool, repetition) = command.split_once(' ').unwrap();
+    let repetition = &repetitions[repetition.parse::<usize>().unwrap() - 1];
+    let (Some(bytes), Some(seconds)) = (repetition["bytes"].as_f64(), repetition["seconds"].as_f64()) else {
+        return fails(1, "connection lost\n");
+    };
+    let rate = bytes / seconds;
+    match tool {
+        "dd" => Reply {
+            stderr: format!(
+                "1024+0 records in\n1024+0 records out\n{bytes} bytes copied, {seconds} s, {:.1} MB/s\n",
+                rate / 1e6
+            ),
+            ..ok()
+        },
+        _ => Reply { stdout: format!("rate {rate}\n"), ..ok() },
+    }
+}
+
 /// Case 081: five repetitions of the same work, one of which failed. dd says that its work is fixed; `timed` gives the
 /// same rates as of a fixed time.
 #[tokio::test(start_paused = true)]
@@ -173,27 +193,7 @@ workloads:
     metrics: { extract: { throughput: { regex: 'rate (\\S+)', unit: byte/s, better: higher, fixed: time } } }
 repetitions: 5
 ";
-    let repetitions = input.clone();
-    let happened = World::new(move |_, command| {
-        let (tool, repetition) = command.split_once(' ').unwrap();
-        let repetition = &repetitions[repetition.parse::<usize>().unwrap() - 1];
-        let (Some(bytes), Some(seconds)) = (repetition["bytes"].as_f64(), repetition["seconds"].as_f64())
-        else {
-            return fails(1, "connection lost\n");
-        };
-        let rate = bytes / seconds;
-        match tool {
-            "dd" => Reply {
-                stderr: format!(
-                    "1024+0 records in\n1024+0 records out\n{bytes} bytes copied, {seconds} s, {:.1} MB/s\n",
-                    rate / 1e6
-                ),
-                ..ok()
-            },
-            _ => Reply { stdout: format!("rate {rate}\n"), ..ok() },
-        }
-    });
-    let happened = happened.run(yaml).await;
+    let happened = World::new(move |_, command| repeated(&input, command)).run(yaml).await;
     let results = tempfile::tempdir().unwrap();
     let directory = write(&happened, results.path());
     runner::report::write(&directory).unwrap();

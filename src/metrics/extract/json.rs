@@ -25,7 +25,11 @@ pub(super) fn read(path: &str, output: &[u8]) -> Result<Vec<Value>, String> {
     let hits: Vec<(&Json, Vec<LocatedNode<'_>>)> = found.objects.iter().filter_map(hits).collect();
     let (document, nodes) = match (&hits[..], found.objects.len()) {
         ([one], _) => one,
-        ([], 0) => return Err("finds no JSON document".to_owned()),
+        ([], 0) => {
+            let has_nan = ["NaN", "Infinity"].iter().any(|word| text.contains(word));
+            let hint = if has_nan { " (`NaN` and `Infinity` are no JSON)" } else { "" };
+            return Err(format!("finds no JSON document{hint}"));
+        }
         ([], _) => return Err("leads to nothing".to_owned()),
         (more, all) => {
             return Err(format!(
@@ -109,6 +113,7 @@ mod tests {
         for (path, output, reason) in [
             ("$.a", "", "finds no JSON document"),
             ("$.a", "{\"a\": 1, oops}", "finds no JSON document"),
+            ("$.a", "{\"a\": 1, \"b\": NaN}", "finds no JSON document (`NaN` and `Infinity` are no JSON)"),
             ("$.a", "{\"a\": 1", "finds a JSON document that is cut off"),
             ("$.a", "{\"a\": 1} [1, ", "finds a JSON document that is cut off"),
             ("$.jobs[2].read.iops", REPORT, "leads to nothing"),
