@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::Measurement;
+use crate::metrics::{Details, Measurement};
 use crate::plan::Trial;
 
 pub use noise::{Noise, Suspicion, Wait};
@@ -268,6 +268,8 @@ pub struct Outcome {
     pub noise_of_services: BTreeMap<String, Noise>,
     /// What became of each rule of `expect`, in order.
     pub expectations: Vec<Expectation>,
+    /// What was read besides values; also of a trial that failed later.
+    pub details: Details,
     /// Everything that was printed or fetched: `stdout`, `stderr`, `services/NAME/stdout`, `files/PATH`, …
     pub outputs: BTreeMap<String, Captured>,
 }

@@ -99,6 +99,14 @@ impl Scale {
         NATURAL.iter().chain(ASKED_FOR).filter(move |(own, ..)| own == unit).map(|(.., name)| *name)
     }
 
+    /// A shown value in base units: 5 in ms is 0.005. Rounded once, also where the factor has no exact binary form.
+    pub fn to_base(&self, shown: f64) -> f64 {
+        match self.factor < 1.0 {
+            true => shown / self.factor.recip().round(),
+            false => shown * self.factor,
+        }
+    }
+
     /// The unit and scale of a shown name such as `Mbit/s`, `MiB` or `ms`; base names (`byte/s`) are known
     /// too. `None` for a name that stands for itself.
     pub fn named(name: &str) -> Option<(Unit, Scale)> {
@@ -114,6 +122,11 @@ impl Scale {
 }
 
 impl Unit {
+    /// Whether it is a known unit of something by time.
+    pub fn is_rate(&self) -> bool {
+        matches!(self, Unit::BitPerSecond | Unit::BytePerSecond | Unit::PerSecond)
+    }
+
     /// One scale for all `values` of a table column: the largest in which the median of their sizes is at
     /// least 1, so that no single extreme value decides. Zeros count only when there is nothing else.
     pub fn scale(&self, values: &[f64]) -> Scale {
@@ -158,6 +171,18 @@ impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// What the trials of a rate hold fixed; it decides which mean of the rates is right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Fixed {
+    /// The same work each time, which takes as long as it takes (`dd`): the mean is all work by all time, the
+    /// harmonic mean.
+    Work,
+    /// The same time, in which as much is done as can be (`iperf3`): the mean is the arithmetic one.
+    Time,
 }
 
 /// Which direction of a value is the good one.
@@ -224,6 +249,21 @@ mod tests {
         assert_eq!(Scale::named("furlong"), None);
         assert_eq!(Scale { factor: 1e6, name: "Mbit/s".to_owned() }.apply(941e6), 941.0);
         assert_eq!(Scale { factor: 1e-3, name: "ms".to_owned() }.apply(0.005), 5.0);
+    }
+
+    #[test]
+    fn shown_values_become_base_units_exactly() {
+        for (value, name, expected) in [
+            (7.3, "ms", 0.0073),
+            (0.3, "us", 3e-7),
+            (123.0, "ns", 1.23e-7),
+            (1.5, "GiB/s", 1_610_612_736.0),
+            (940.0, "Mbit/s", 940e6),
+            (3.0, "%", 3.0),
+        ] {
+            let (_, scale) = Scale::named(name).unwrap();
+            assert_eq!(scale.to_base(value), expected, "{value} {name}");
+        }
     }
 
     #[test]

@@ -4,13 +4,13 @@
 /// A sample in numbers, in the sample's unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Description {
-    /// The arithmetic mean.
+    /// The arithmetic mean; of a [`Summary`](super::Summary) the mean that it says.
     pub mean: f64,
     /// The 0.5 quantile: the headline.
     pub median: f64,
     /// Standard deviation with n - 1 in the denominator; none for one value.
     pub sd: Option<f64>,
-    /// Coefficient of variation, `sd / mean`, without unit; none where the mean is 0.
+    /// Coefficient of variation, `sd` by the arithmetic mean, without unit; none where that is 0.
     pub cov: Option<f64>,
     /// The smallest value.
     pub min: f64,
@@ -27,8 +27,8 @@ pub fn describe(sorted: &[f64]) -> Option<Description> {
     Some(Description { mean, median: quantile(sorted, 0.5), sd, cov, min, max })
 }
 
-/// The arithmetic mean of at least one value. Right for rates over a fixed time; for rates over fixed work
-/// (dd) the harmonic mean would be, one reason why the median is the headline.
+/// The arithmetic mean of at least one value. For rates over fixed work (dd) it is not the right one: see
+/// `mean.rs`.
 pub fn mean(sample: &[f64]) -> f64 {
     sample.iter().sum::<f64>() / sample.len() as f64
 }

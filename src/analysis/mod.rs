@@ -7,6 +7,7 @@ mod differences;
 mod drift;
 mod forecast;
 mod interval;
+mod mean;
 mod noise;
 mod precision;
 #[cfg(test)]
@@ -20,6 +21,7 @@ pub use differences::{Difference, Group, differences};
 pub use drift::Drift;
 pub use forecast::{Forecast, Load, forecast};
 pub use interval::Interval;
+pub use mean::Mean;
 pub use noise::{SuspiciousHost, suspicious_hosts};
 pub use precision::{is_precise, width};
 pub use standing::{Standing, open, standing};

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::compare::{Ratio, baseline_of, paired_ratio};
 use super::descriptive::{Description, describe};
 use super::drift::{Drift, drift};
-use super::interval::{Interval, mean_interval, median_interval};
+use super::interval::{Interval, median_interval};
+use super::mean::Mean;
 use super::noise::is_suspicious;
 use crate::metrics::Measurement;
 use crate::record::{ELAPSED, Phase, PlannedCell, Record, Run, Status};
@@ -27,6 +28,11 @@ impl MetricKey {
     fn is_of(&self, measurement: &Measurement) -> bool {
         self.name == measurement.name && self.unit == measurement.unit && self.labels == measurement.labels
     }
+
+    /// Its measurement in a trial. There is one at most; should there be more, the first counts.
+    fn find<'a>(&self, record: &'a Record) -> Option<&'a Measurement> {
+        record.measurements.iter().find(|measurement| self.is_of(measurement))
+    }
 }
 
 /// One cell and metric in numbers, in the metric's base unit.
@@ -44,7 +50,9 @@ pub struct Summary<'a> {
     pub suspicious: usize,
     /// The sample; none where no trial is ok.
     pub sample: Option<Description>,
-    /// 95 % t interval of the mean.
+    /// Which mean `sample.mean` is.
+    pub mean: Mean,
+    /// 95 % t interval of that mean.
     pub mean_interval: Option<Interval>,
     /// 95 % order-statistic interval of the median.
     pub median_interval: Option<Interval>,
@@ -70,40 +78,35 @@ pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
         let of_workload = cells.iter().filter(|cell| cell.workload == workload);
         metrics(of_workload.flat_map(records_of).flat_map(|record| &record.measurements))
     };
-    // A trial has one value of a metric; should there be more, the first counts.
     let sample = |cell: &PlannedCell, metric: &MetricKey| -> BTreeMap<u32, f64> {
-        let value = |record: &Record| {
-            record.measurements.iter().find(|measurement| metric.is_of(measurement)).map(|found| found.value)
-        };
-        records_of(cell).filter_map(|record| Some((record.repetition, value(record)?))).collect()
+        records_of(cell).filter_map(|record| Some((record.repetition, metric.find(record)?.value))).collect()
     };
     // Repetitions that were tried again, or in a later sitting, are not in the order of their numbers.
     let in_time = |cell: &PlannedCell, metric: &MetricKey| -> Vec<f64> {
         let mut records: Vec<_> = records_of(cell).collect();
         records.sort_by(|one, other| one.started.cmp(&other.started));
-        let values = |record: &&Record| {
-            record.measurements.iter().find(|measurement| metric.is_of(measurement)).map(|found| found.value)
-        };
-        records.into_iter().filter_map(values).collect()
+        records.into_iter().filter_map(|record| Some(metric.find(record)?.value)).collect()
     };
     let summary = |cell, (metric, better): (MetricKey, _)| {
         let values = sample(cell, &metric);
         let baseline = baseline_of(cell, cells, &run.manifest.baseline);
         let ratio = baseline.and_then(|baseline| paired_ratio(&values, &sample(baseline, &metric)));
-        let is_disturbed = |record: &&&Record| {
-            is_suspicious(record) && record.measurements.iter().any(|one| metric.is_of(one))
-        };
+        let is_disturbed = |record: &&&Record| is_suspicious(record) && metric.find(record).is_some();
         let suspicious = records_of(cell).filter(is_disturbed).count();
         let mut sorted: Vec<f64> = values.into_values().collect();
         let drift = drift(&in_time(cell, &metric));
         sorted.sort_by(f64::total_cmp);
+        let fixed = records_of(cell).filter_map(|record| Some(metric.find(record)?.fixed));
+        let mean = Mean::of(&metric.unit, fixed, &sorted);
+        let described = |sample: Description| Description { mean: mean.value(&sorted), ..sample };
         Summary {
             cell,
             better,
             ok: sorted.len(),
             suspicious,
-            sample: describe(&sorted),
-            mean_interval: mean_interval(&sorted),
+            sample: describe(&sorted).map(described),
+            mean,
+            mean_interval: mean.interval(&sorted),
             median_interval: median_interval(&sorted),
             drift,
             ratio,

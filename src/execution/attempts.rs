@@ -186,6 +186,7 @@ pub(super) async fn not_begun(run: &Run, cell: &Cell, start: &Start, reason: Str
         waits: Vec::new(),
         noise: None,
         noise_of_services: Default::default(),
+        details: Default::default(),
         expectations: Vec::new(),
         outputs: Default::default(),
     };

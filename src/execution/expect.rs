@@ -49,10 +49,11 @@ fn of_values(expect: &Expect, measurements: &[Measurement], context: &Context) -
             .push(verdict(format!("metrics: {}", name.value), is_missing.then(|| "it is missing".into())));
     }
     if let Some(when) = &expect.when {
-        let found = match with(context, measurements).is_true(when) {
-            Ok(true) => None,
-            Ok(false) => Some(values(when, measurements)),
-            Err(reason) => Some(reason),
+        let found = match (several(when, measurements), with(context, measurements).is_true(when)) {
+            (Some(name), _) => Some(format!("{name} has several values, of which it can't choose one")),
+            (None, Ok(true)) => None,
+            (None, Ok(false)) => Some(values(when, measurements)),
+            (None, Err(reason)) => Some(reason),
         };
         verdicts.push(verdict(format!("when: {}", when.value), found));
     }
@@ -95,6 +96,15 @@ fn with(context: &Context, measurements: &[Measurement]) -> Context {
         all = all.with(service, Value::from(metrics));
     }
     all
+}
+
+/// The first metric that an expression names and that has more than one value: labels tell them apart, which no
+/// expression knows.
+fn several<'a>(when: &str, measurements: &'a [Measurement]) -> Option<&'a str> {
+    let names = template::names_in_expression(when);
+    let count = |name: &str| measurements.iter().filter(|found| found.name == name).count();
+    let named = measurements.iter().filter(|found| names.contains(&found.name));
+    named.map(|found| found.name.as_str()).find(|name| count(name) > 1)
 }
 
 /// The metrics that an expression names, with their values.

@@ -9,6 +9,7 @@ mod history;
 mod limits;
 mod machines;
 mod noise;
+mod old_files;
 mod place;
 mod queues;
 mod readiness;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{expect, trial};
 use crate::event::{Captured, Expectation, Stage};
-use crate::metrics::Measurement;
+use crate::metrics::{Details, Measurement};
 use crate::plan::substitute::Context;
 use crate::spec::{Spec, Workload};
 
@@ -24,6 +24,8 @@ pub struct Reread {
     pub measurements: Vec<Measurement>,
     /// What a reader should know besides.
     pub warnings: Vec<String>,
+    /// What is read besides values.
+    pub details: Details,
     /// Each rule with its verdict; that on the exit code and on forbidden words is the old one.
     pub expectations: Vec<Expectation>,
     /// Where it fails, and why.
@@ -52,5 +54,6 @@ pub fn read_again(
         (Some(reason), _) => Some((Stage::Metrics, reason)),
         (None, broken) => broken.map(|failure| (failure.stage, failure.reason)),
     };
-    Reread { measurements, warnings: gathered.notes.warnings, expectations, failure }
+    let (warnings, details) = (gathered.notes.warnings, gathered.details);
+    Reread { measurements, warnings, details, expectations, failure }
 }

@@ -11,7 +11,7 @@ use super::cell::{self, CellState};
 use super::service::{self, ServicePlace, Started};
 use super::step::{Notes, Surroundings};
 use super::telling::{self, Telling};
-use super::{Cause, Failure, Run, expect, limits, noise, place, step, timestamp};
+use super::{Cause, Failure, Run, expect, limits, noise, old_files, place, step, timestamp};
 use crate::event::{Captured, Event, Expectation, Noise, Outcome, Stage, Status, Verdict, Verdicts};
 use crate::metrics;
 use crate::plan::substitute::Context;
@@ -30,6 +30,7 @@ pub(super) struct Gathered {
     pub noise_of_services: BTreeMap<String, Noise>,
     pub outputs: BTreeMap<String, Captured>,
     pub expectations: Vec<Expectation>,
+    pub details: metrics::Details,
     pub verdicts: Verdicts,
     /// Why a file could not be brought back.
     pub not_fetched: Option<Failure>,
@@ -91,6 +92,7 @@ pub(super) async fn execute(
         noise: gathered.noise,
         noise_of_services: gathered.noise_of_services,
         expectations: gathered.expectations,
+        details: gathered.details,
         outputs: gathered.outputs,
     };
     (with_troubles(outcome, state.troubles.take()), cause)
@@ -227,7 +229,10 @@ async fn beside(
     if !workload.prepare.0.is_empty() {
         telling::stage(run, &cell.host, Stage::Prepare).await;
     }
-    let prepared = step::run_all(&workload.prepare, &prepare, &mut gathered.notes).await;
+    let prepared = match old_files::remove(workload, &prepare).await {
+        Ok(()) => step::run_all(&workload.prepare, &prepare, &mut gathered.notes).await,
+        Err(failure) => Err(failure),
+    };
     let timeout = workload.timeout.as_ref().map_or(prepare.limit, |time| time.value.0);
     let measured = match prepared {
         Ok(()) => measure(run, cell, &prepare, timeout, services, gathered).await,
@@ -333,9 +338,10 @@ pub(super) fn values(
     }
     for (metrics, service) in sources {
         match metrics::read(metrics, &gathered.bytes(), 0, service) {
-            Ok((values, told)) => {
-                measurements.extend(values);
-                warnings.extend(told);
+            Ok(read) => {
+                measurements.extend(read.measurements);
+                warnings.extend(read.warnings);
+                gathered.details.extend(read.details);
             }
             Err(reason) => {
                 let whose = service.map(|service| format!("service `{service}`: ")).unwrap_or_default();

@@ -2,11 +2,10 @@
 
 use crate::diagnostic::{Problem, Sources, suggest};
 use crate::spec::metric::{Extract, Metrics};
-use crate::spec::template::is_template;
 use crate::spec::{Spec, Text, Workload};
 use crate::units::{Scale, Unit};
 
-use super::{TOOLS, parser};
+use super::{TOOLS, extract, parser};
 
 /// The metric that every trial has.
 pub const ELAPSED: &str = "elapsed";
@@ -15,11 +14,12 @@ pub const ELAPSED: &str = "elapsed";
 pub fn check(spec: &Spec, sources: &Sources) -> Vec<Problem> {
     let mut problems = Vec::new();
     for workload in spec.workloads.values() {
-        let services = workload.services.values().map(|service| &service.metrics);
-        for metrics in std::iter::once(&workload.metrics).chain(services) {
+        let services = workload.services.values().map(|service| (&service.metrics, true));
+        for (metrics, is_of_service) in std::iter::once((&workload.metrics, false)).chain(services) {
             tool(metrics, &mut problems);
-            for (name, extract) in &metrics.extract {
-                check_extract(workload, name, extract, &mut problems);
+            twins(metrics, &mut problems);
+            for (name, rule) in &metrics.extract {
+                extract::check(workload, name, rule, is_of_service, &mut problems);
             }
         }
         expectations(spec, workload, sources, &mut problems);
@@ -76,6 +76,19 @@ fn unit_of_rule(rule: &Extract) -> Unit {
     Scale::named(&written).map_or_else(|| Unit::from(written), |(unit, _)| unit)
 }
 
+/// Two metrics of one name would be one in the report.
+fn twins(metrics: &Metrics, problems: &mut Vec<Problem>) {
+    let Some(parser) = metrics.tool.as_deref().and_then(|tool| parser(tool)) else { return };
+    let of_tool = parser.metrics();
+    let is_twin = |name: &&Text| of_tool.iter().any(|metric| metric.name == name.as_str());
+    for name in metrics.extract.keys().filter(is_twin) {
+        problems.push(
+            Problem::at(name.span, format!("`{}` is a metric of `{}` already", name.value, parser.tool()))
+                .help("choose another name"),
+        );
+    }
+}
+
 /// The names of all metrics that trials of `workload` can have.
 pub fn names(workload: &Workload) -> Vec<String> {
     let of = |metrics: &Metrics, prefix: &str| {
@@ -127,43 +140,18 @@ fn tool(metrics: &Metrics, problems: &mut Vec<Problem>) {
         );
         return;
     };
+    if metrics.series && !parser.has_series() {
+        let of = TOOLS.iter().filter(|parser| parser.has_series()).map(|parser| parser.tool());
+        let help = format!("leave out `series`; it is there for {}", of.collect::<Vec<_>>().join(", "));
+        let problem = Problem::at(tool.span, format!("`{}` tells no series", tool.value));
+        problems.push(problem.help(help));
+    }
     let known = parser.metrics();
     let is_known = |name: &&Text| known.iter().any(|metric| metric.name == name.as_str());
     for name in metrics.keep.values.iter().filter(|name| !parser.names_more() && !is_known(name)) {
         problems.push(
             Problem::at(name.span, format!("`{}` has no metric `{}`", tool.value, name.value))
                 .help(suggest(name, known.iter().map(|metric| metric.name))),
-        );
-    }
-}
-
-fn check_extract(workload: &Workload, name: &Text, extract: &Extract, problems: &mut Vec<Problem>) {
-    if name.as_str() == ELAPSED {
-        problems.push(Problem::at(name.span, "`elapsed` is always measured").help("choose another name"));
-    }
-    let mut texts = std::iter::once(&extract.regex).chain(&extract.unit).chain(&extract.from);
-    if let Some(text) = texts.find(|text| is_template(text)) {
-        problems.push(
-            Problem::at(text.span, "a rule of `extract` is the same in every cell")
-                .label("braces are not replaced here")
-                .help("write two workloads, or match what the braces stand for"),
-        );
-        return;
-    }
-    if let Err(error) = regex::Regex::new(&extract.regex) {
-        let told = error.to_string();
-        let last = told.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        problems.push(Problem::at(extract.regex.span, format!("bad regular expression: {last}")));
-    }
-    let mut known = vec!["stdout".to_owned(), "stderr".to_owned()];
-    let services = workload.services.keys().map(|name| name.as_str());
-    known.extend(
-        services.flat_map(|name| ["stdout", "stderr"].map(|stream| format!("services.{name}.{stream}"))),
-    );
-    if let Some(from) = extract.from.as_ref().filter(|from| !known.contains(&from.value)) {
-        problems.push(
-            Problem::at(from.span, format!("no output is named `{}`", from.value))
-                .help(suggest(from, known.iter().map(String::as_str))),
         );
     }
 }

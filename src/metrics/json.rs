@@ -13,23 +13,32 @@ use super::text;
 /// the two; iperf3 before 3.11 prints two directions under one name, so both are kept.
 pub const REPEATED: &str = "#2";
 
-/// The JSON objects of a text and what stands round them.
+/// The JSON documents of a text and what stands round them.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Every complete object at the top level, in order.
+    /// Every complete one at the top level, in order: objects, and with [`documents`] arrays too.
     pub objects: Vec<Value>,
-    /// The text that is not part of an object.
+    /// The text that is not part of one.
     pub around: String,
-    /// The text ends in the middle of an object.
+    /// The text ends in the middle of one.
     pub cut_off: bool,
 }
 
 /// Finds all top-level JSON objects in cleaned text. Each `{` that does not begin valid JSON is taken for
 /// text; the search goes on where the JSON stopped being valid, so the work is linear.
 pub fn find(text: &str) -> Found {
+    find_from(text, &['{'])
+}
+
+/// The same with arrays: for tools whose document is a list. `[1]` in a line of text is one too.
+pub fn documents(text: &str) -> Found {
+    find_from(text, &['{', '['])
+}
+
+fn find_from(text: &str, beginnings: &[char]) -> Found {
     let mut found = Found::default();
     let mut rest = text;
-    while let Some(start) = rest.find('{') {
+    while let Some(start) = rest.find(beginnings) {
         let (before, candidate) = rest.split_at(start);
         found.around.push_str(before);
         let mut stream = serde_json::Deserializer::from_str(candidate).into_iter::<Tree>();
@@ -170,6 +179,22 @@ mod tests {
             assert_eq!(found.around, around, "{text}");
             assert_eq!(found.cut_off, cut_off, "{text}");
         }
+    }
+
+    #[test]
+    fn a_document_may_be_an_array() {
+        let cases = [
+            ("[{\"a\":1},{\"a\":2}]\n", vec![json!([{"a": 1}, {"a": 2}])], false),
+            ("[INFO] [ 5] {\"a\":[1]}", vec![json!([5]), json!({"a": [1]})], false),
+            ("[{\"a\":1},", vec![], true),
+            ("[{\"a\":1}, NaN]", vec![], false),
+            ("[2026-11-30] [=====>  ]", vec![], false),
+        ];
+        for (text, documents, cut_off) in cases {
+            let found = super::documents(text);
+            assert_eq!((found.objects, found.cut_off), (documents, cut_off), "{text}");
+        }
+        assert!(super::documents(&"[".repeat(200_000)).objects.is_empty());
     }
 
     #[test]

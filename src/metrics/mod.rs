@@ -2,11 +2,11 @@
 //! tool; read [`MetricParser`] and [`Reading`] first.
 
 mod check;
+mod extract;
 mod json;
 mod long;
 mod plausible;
 mod quantity;
-mod regex;
 mod text;
 mod tools;
 mod workload;
@@ -15,15 +15,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::{Better, Unit};
+use crate::units::{Better, Fixed, Unit};
 
 pub use check::{ELAPSED, check, names};
 pub use long::needed;
 pub use plausible::read_tool;
-pub use regex::extract_regex;
 pub use text::{clean, reason, shown};
 pub use tools::{TOOLS, parser};
-pub use workload::{add_elapsed, read, reads};
+pub use workload::{Read, add_elapsed, read, reads};
 
 /// One value of a metric from one trial, in its base unit. Never NaN, never infinite.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,6 +36,9 @@ pub struct Measurement {
     /// Which direction is good, where the metric has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
+    /// What the trials hold fixed, for a rate of which it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<Fixed>,
     /// What tells apart several values of one metric (an iozone grid's record size); empty for most.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
@@ -78,6 +80,30 @@ pub struct Values {
     pub series: Vec<Series>,
 }
 
+/// What is read of a trial besides values.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Details {
+    /// The version of each tool, as its output gives it; `SERVICE.TOOL` for the tool of a service.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<String, String>,
+    /// Quantities over the time of the trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<Series>,
+}
+
+impl Details {
+    /// Whether nothing was read.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty() && self.series.is_empty()
+    }
+
+    /// These and `others`.
+    pub fn extend(&mut self, others: Details) {
+        self.tools.extend(others.tools);
+        self.series.extend(others.series);
+    }
+}
+
 /// A quantity over the time of one trial, as the tool reports it meanwhile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
@@ -100,23 +126,32 @@ pub struct Metric {
     pub better: Option<Better>,
     /// Whether it is kept when the file does not choose.
     pub headline: bool,
+    /// What the trials hold fixed, where the tool always does.
+    pub fixed: Option<Fixed>,
 }
 
 impl Metric {
     /// A metric that is kept only where the file asks for it.
     pub const fn new(name: &'static str, unit: Unit, better: Option<Better>) -> Self {
-        Self { name, unit, better, headline: false }
+        Self { name, unit, better, headline: false, fixed: None }
     }
 
     /// A metric that is kept when the file does not choose.
     pub const fn headline(name: &'static str, unit: Unit, better: Option<Better>) -> Self {
-        Self { name, unit, better, headline: true }
+        Self { name, unit, better, headline: true, fixed: None }
+    }
+
+    /// The same of a tool whose trials all hold `fixed`.
+    pub const fn over(mut self, fixed: Fixed) -> Self {
+        self.fixed = Some(fixed);
+        self
     }
 
     /// A measurement of this metric; `value` is in its base unit.
     pub fn measured(&self, value: f64) -> Measurement {
         let (name, unit) = (self.name.to_owned(), self.unit.clone());
-        Measurement { name, value, unit, better: self.better, labels: BTreeMap::new() }
+        let (better, fixed) = (self.better, self.fixed);
+        Measurement { name, value, unit, better, fixed, labels: BTreeMap::new() }
     }
 }
 
@@ -142,6 +177,10 @@ pub trait MetricParser: Sync {
     /// Whether a line of a long output says something; one that does not is never kept. The line may be cut.
     fn needs(&self, _line: &[u8]) -> bool {
         true
+    }
+    /// Whether the tool can tell a quantity over the time of the trial.
+    fn has_series(&self) -> bool {
+        false
     }
     /// Reads a finished tool's output; everything found, not only headline metrics.
     fn read(&self, output: ToolOutput<'_>) -> Reading;

@@ -2,14 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use crate::spec::metric::{Extract, Metrics};
-use crate::units::{Better, Scale, Unit};
+use crate::spec::metric::{Metrics, Source};
+use crate::units::{Better, Unit};
 
 use super::check::ELAPSED;
-use super::{Measurement, Reading, ToolOutput, extract_regex, parser, read_tool, text};
+use super::{
+    Details, Measurement, Metric, MetricParser, Reading, ToolOutput, Values, extract, parser, read_tool, text,
+};
+
+/// What a workload asks for.
+#[derive(Debug, Default)]
+pub struct Read {
+    /// The values that are kept.
+    pub measurements: Vec<Measurement>,
+    /// What a user should see beside them.
+    pub warnings: Vec<String>,
+    /// What is kept besides.
+    pub details: Details,
+}
 
 /// Reads every metric that `metrics` asks for. `outputs` holds `stdout`, `stderr`,
-/// `services/NAME/stdout`, …; with a `service` it is that one's own output that is read, and its metrics
+/// `services/NAME/stdout`, `files/PATH`, …; with a `service` it is that one's own output that is read, and its metrics
 /// are called `SERVICE.METRIC`. An exit code that is fine is 0 here, whatever it was.
 ///
 /// # Errors
@@ -19,47 +32,55 @@ pub fn read(
     outputs: &BTreeMap<String, &[u8]>,
     exit_code: i32,
     service: Option<&str>,
-) -> Result<(Vec<Measurement>, Vec<String>), String> {
+) -> Result<Read, String> {
     let output = |name: &str| {
         let name = service.map_or_else(|| name.to_owned(), |service| format!("services/{service}/{name}"));
         outputs.get(&name).copied().unwrap_or_default()
     };
     let tool_output =
         ToolOutput { stdout: output("stdout"), stderr: output("stderr"), exit_code: Some(exit_code) };
-    let (mut measurements, warnings) = match metrics.tool.as_deref().and_then(|tool| parser(tool)) {
+    let mut read = match metrics.tool.as_deref().and_then(|tool| parser(tool)) {
         Some(parser) => match read_tool(parser, tool_output) {
             Reading::Failed { reason } => return Err(reason),
-            Reading::Ok(values) => (kept(metrics, parser, values.measurements)?, values.warnings),
+            Reading::Ok(values) => of_tool(metrics, parser, values)?,
         },
         None if exit_code != 0 => return Err(text::reason("the command failed", tool_output)),
-        None => (Vec::new(), Vec::new()),
+        None => Read::default(),
     };
     for (name, extract) in &metrics.extract {
-        let from = extract.from.as_deref().map_or("stdout", |from| from.as_str()).replace('.', "/");
-        let found = match from.starts_with("services/") {
-            true => outputs.get(&from).copied().unwrap_or_default(),
-            false => output(&from),
-        };
-        measurements.extend(read_extract(name, extract, found)?);
+        read.measurements.extend(extract::read(name, extract, outputs, service)?);
     }
-    if let Some(service) = service {
-        measurements.iter_mut().for_each(|found| found.name = format!("{service}.{}", found.name));
+    Ok(match service {
+        Some(service) => read.of_service(service),
+        None => read,
+    })
+}
+
+impl Read {
+    /// The same under the names that it has outside of its service.
+    fn of_service(mut self, service: &str) -> Self {
+        let outside = |name: &str| format!("{service}.{name}");
+        self.measurements.iter_mut().for_each(|found| found.name = outside(&found.name));
+        self.details.series.iter_mut().for_each(|found| found.name = outside(&found.name));
+        let tools = std::mem::take(&mut self.details.tools);
+        self.details.tools = tools.into_iter().map(|(tool, version)| (outside(&tool), version)).collect();
+        self
     }
-    Ok((measurements, warnings))
+}
+
+/// What is kept of what a tool gave.
+fn of_tool(metrics: &Metrics, parser: &dyn MetricParser, values: Values) -> Result<Read, String> {
+    let tools = values.version.map(|version| (parser.tool().to_owned(), version)).into_iter().collect();
+    let series = if metrics.series { values.series } else { Vec::new() };
+    let measurements = kept(metrics, parser, values.measurements)?;
+    Ok(Read { measurements, warnings: values.warnings, details: Details { tools, series } })
 }
 
 /// Whether `metrics`, of the workload or of a `service`, are read out of the output called `name`.
 pub fn reads(metrics: &Metrics, service: Option<&str>, name: &str) -> bool {
-    let own = |stream: &str| match service {
-        Some(service) => format!("services/{service}/{stream}"),
-        None => stream.to_owned(),
-    };
-    let of_tool = metrics.tool.is_some() && [own("stdout"), own("stderr")].iter().any(|own| own == name);
-    of_tool
-        || metrics.extract.values().any(|extract| {
-            let from = extract.from.as_deref().map_or("stdout", |from| from.as_str()).replace('.', "/");
-            if from.starts_with("services/") { from == name } else { own(&from) == name }
-        })
+    let own = |stream: &str| extract::output_name(&Source::Own(stream.to_owned()), service) == name;
+    let of_tool = metrics.tool.is_some() && ["stdout", "stderr"].into_iter().any(own);
+    of_tool || metrics.extract.values().any(|rule| extract::output_name(&rule.source(), service) == name)
 }
 
 /// Adds the measurement that every trial has: the wall time of its command on its machine, in seconds. A tool's
@@ -67,16 +88,14 @@ pub fn reads(metrics: &Metrics, service: Option<&str>, name: &str) -> bool {
 pub fn add_elapsed(measurements: &mut Vec<Measurement>, seconds: f64) -> bool {
     let is_measured = measurements.iter().any(|one| one.name == ELAPSED);
     if !is_measured {
-        let better = Some(Better::Lower);
-        let (name, labels) = (ELAPSED.to_owned(), BTreeMap::new());
-        measurements.push(Measurement { name, value: seconds, unit: Unit::Second, better, labels });
+        measurements.push(Metric::new(ELAPSED, Unit::Second, Some(Better::Lower)).measured(seconds));
     }
     !is_measured
 }
 
 fn kept(
     metrics: &Metrics,
-    parser: &dyn super::MetricParser,
+    parser: &dyn MetricParser,
     measurements: Vec<Measurement>,
 ) -> Result<Vec<Measurement>, String> {
     let known = parser.metrics();
@@ -92,23 +111,6 @@ fn kept(
         true => Err(format!("the report of {} has none of the metrics to keep", parser.tool())),
         false => Ok(kept),
     }
-}
-
-fn read_extract(name: &str, extract: &Extract, output: &[u8]) -> Result<Vec<Measurement>, String> {
-    let pattern = regex::Regex::new(&extract.regex).map_err(|error| error.to_string())?;
-    let written = extract.unit.as_ref().map(|unit| unit.value.clone()).unwrap_or_default();
-    let (unit, factor) = match Scale::named(&written) {
-        Some((unit, scale)) => (unit, scale.factor),
-        None => (Unit::from(written), 1.0),
-    };
-    let better = extract.better.as_ref().map(|better| better.value);
-    let from = extract.from.as_ref().map_or("stdout", |from| from.as_str());
-    let mut found = extract_regex(name, &pattern, unit, better, output)
-        .map_err(|reason| format!("{reason}, in {from}"))?;
-    for measurement in &mut found {
-        measurement.value *= factor;
-    }
-    Ok(found)
 }
 
 #[cfg(test)]

@@ -71,6 +71,11 @@ impl RunDirectory {
         self.0.join("samples.csv")
     }
 
+    /// A row per point of what changes in the course of a trial.
+    pub fn series(&self) -> PathBuf {
+        self.0.join("series.csv")
+    }
+
     /// A row per cell and metric.
     pub fn summary(&self) -> PathBuf {
         self.0.join("summary.csv")

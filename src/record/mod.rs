@@ -23,7 +23,7 @@ use crate::plan::Cell;
 
 // Parts of a record; the reading half knows them from here alone.
 pub use crate::event::{CacheDrop, Expectation, Noise, Stage, Status, Suspicion, Verdict, Verdicts, Wait};
-pub use crate::metrics::{ELAPSED, Measurement};
+pub use crate::metrics::{Details, ELAPSED, Measurement, Series};
 pub use crate::monitor::Snapshot;
 pub use crate::plan::{Adaptive, Phase};
 
@@ -108,6 +108,9 @@ pub struct Record {
     /// The verdict on each rule of `expect`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
+    /// What was read besides values: versions of tools, series.
+    #[serde(default, skip_serializing_if = "Details::is_empty")]
+    pub details: Details,
     /// The kept outputs and fetched files, relative to the run's directory.
     pub outputs: Vec<KeptOutput>,
     /// Who read its outputs again later, and what came of it. Such a record stands beside the one that the run
@@ -148,6 +151,7 @@ impl Record {
             noise: outcome.noise.clone(),
             noise_of_services: outcome.noise_of_services.clone(),
             expectations: outcome.expectations.clone(),
+            details: outcome.details.clone(),
             outputs,
             read_again: None,
         }

@@ -90,7 +90,8 @@ impl RunWriter {
         write_json(&directory.manifest(), &manifest, &secrets)?;
         // It tells what the earlier sitting did last; the others are made of what it has measured, and would be
         // taken for the result of this one if it is killed.
-        for path in [directory.status(), directory.report(), directory.summary(), directory.samples()] {
+        let made = [directory.report(), directory.summary(), directory.samples(), directory.series()];
+        for path in [directory.status()].into_iter().chain(made) {
             remove_file(&path)?;
         }
         let endings =
@@ -330,6 +331,7 @@ mod tests {
             waits: Vec::new(),
             noise: None,
             noise_of_services: BTreeMap::new(),
+            details: Default::default(),
             expectations: Vec::new(),
             outputs: [("services/server/stdout".to_owned(), Captured { bytes: b"abc".to_vec(), size: 9 })]
                 .into(),

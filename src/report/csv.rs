@@ -6,13 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
 use crate::analysis::{Interval, Summary};
-use crate::record::{Measurement, Record, Run, word};
+use crate::record::{Measurement, Record, Run, Series, Status, word};
 
 const SAMPLES: &str =
     "trial cell workload host environment repetition attempt phase status metric value unit";
 
+const SERIES: &str = "trial cell workload host environment repetition phase series unit seconds value";
+
 const SUMMARY: &str = "cell workload host environment metric unit better planned ok mean median sd cov min max \
-    mean_low mean_high median_low median_high ratio ratio_low ratio_high";
+    mean_low mean_high median_low median_high ratio ratio_low ratio_high mean_kind";
 
 type Text = Result<String, Box<dyn Error + Send + Sync>>;
 
@@ -73,11 +75,42 @@ pub(super) fn summary(summaries: &[Summary<'_>]) -> Text {
         row.extend(ends(summary.median_interval));
         row.push(number(ratio.map(|ratio| ratio.estimate)));
         row.extend(ends(ratio.map(|ratio| ratio.interval)));
+        row.push(sample.map(|_| summary.mean.as_str().to_owned()).unwrap_or_default());
         row.extend(values(&labels, Some(&metric.labels)));
         row.extend(values(&parameters, Some(&cell.parameters)));
         row
     };
     write(SUMMARY, &labels, &parameters, summaries.iter().map(row))
+}
+
+/// `series.csv`: a row per point of what changes in the course of a trial; none where nothing was kept.
+pub(super) fn series(run: &Run) -> Option<Text> {
+    let parameters = names(run.records.iter().map(|record| &record.parameters));
+    let row = |record: &Record, series: &Series, (seconds, value): (f64, f64)| {
+        let mut row = vec![
+            record.trial.clone(),
+            record.cell.clone(),
+            record.workload.clone(),
+            record.host.clone(),
+            record.environment.clone(),
+            record.repetition.to_string(),
+            word(&record.phase),
+            series.name.clone(),
+            series.unit.to_string(),
+            number(Some(seconds)),
+            number(Some(value)),
+        ];
+        row.extend(values(&parameters, Some(&record.parameters)));
+        row
+    };
+    let of_record = |record: &Record| {
+        let all = record.details.series.iter();
+        all.flat_map(|series| series.points.iter().map(|point| row(record, series, *point)))
+            .collect::<Vec<_>>()
+    };
+    let ok = run.last_attempts().filter(|record| record.status == Status::Ok);
+    let mut rows = ok.flat_map(of_record).peekable();
+    rows.peek().is_some().then(|| write(SERIES, &BTreeSet::new(), &parameters, rows))
 }
 
 fn write(

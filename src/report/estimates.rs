@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::notes;
 use super::number::{NOTHING, fixed, place};
 use super::view::{Column, MetricTable, Table, distinct};
-use crate::analysis::{Ratio, Summary, differences};
+use crate::analysis::{Mean, Ratio, Summary, differences};
 use crate::record::{ELAPSED, PlannedCell, Run, word};
 use crate::units::Scale;
 
@@ -68,6 +68,7 @@ fn metric_table(run: &Run, summaries: Vec<&Summary<'_>>) -> Option<MetricTable> 
         has_interval: summaries.iter().any(|one| one.median_interval.is_some()),
         has_range: summaries.iter().any(|one| has_range(one)),
         has_suspicious: summaries.iter().any(|one| one.suspicious > 0),
+        is_harmonic: summaries.iter().any(|one| one.mean == Mean::Harmonic),
         unlike: unlike.iter().map(notes::difference).collect(),
         unlike_is_told: false,
         baseline: summaries

@@ -27,6 +27,8 @@ pub struct Report {
     pub summary: String,
     /// `samples.csv`.
     pub samples: String,
+    /// `series.csv`, where a trial has kept a series.
+    pub series: Option<String>,
 }
 
 /// What [`write`] left on disk.
@@ -56,17 +58,23 @@ pub fn render(run: &Run) -> Result<Report, RecordError> {
         markdown: text(run.directory.report(), templates::report(&view))?,
         summary: text(run.directory.summary(), csv::summary(&summaries))?,
         samples: text(run.directory.samples(), csv::samples(run))?,
+        series: csv::series(run).map(|series| text(run.directory.series(), series)).transpose()?,
     })
 }
 
-/// Makes `samples.csv`, `summary.csv` and `report.md` of the run in `run_directory` anew, and the
+/// Makes `samples.csv`, `summary.csv`, `report.md` and, where there is one, `series.csv` of the run in `run_directory` anew, and the
 /// `README.md` of the experiment's folder. The records are only read.
 pub fn write(run_directory: &Path) -> Result<Written, RecordError> {
     let run = read_run(run_directory)?;
     let report = render(&run)?;
-    let mut files = vec![run.directory.report(), run.directory.summary(), run.directory.samples()];
-    for (path, text) in files.iter().zip([&report.markdown, &report.summary, &report.samples]) {
-        write_file(path, text.as_bytes())?;
+    let Report { markdown, summary, samples, series } = &report;
+    let directory = &run.directory;
+    let always =
+        [(directory.report(), markdown), (directory.summary(), summary), (directory.samples(), samples)];
+    let mut files = Vec::new();
+    for (path, text) in always.into_iter().chain(series.iter().map(|text| (directory.series(), text))) {
+        write_file(&path, text.as_bytes())?;
+        files.push(path);
     }
     if let Some(folder) = experiment_folder(&run) {
         let path = folder.join("README.md");

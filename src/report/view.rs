@@ -92,6 +92,8 @@ pub struct MetricTable {
     pub has_range: bool,
     /// Whether a cell shows how many of its trials are suspicious, as `!n`.
     pub has_suspicious: bool,
+    /// Whether the mean of its cells in `summary.csv` is the harmonic one.
+    pub is_harmonic: bool,
     /// In what the compared machines and environments differ; empty where they do not.
     pub unlike: Vec<String>,
     /// Whether the table before says the same.

@@ -10,7 +10,7 @@ use schemars::transform::RecursiveTransform;
 use serde_json::{Value, json};
 
 use super::Spec;
-pub(super) use forms::{Amount, Cpus, ExitCodes, Files, Flag, Folder, Port, Stream};
+pub(super) use forms::{Amount, Cpus, ExitCodes, Files, Flag, Folder, Port};
 
 /// The JSON Schema (draft 2020-12) of an experiment, an included file and a file given with `--hosts`.
 pub fn schema() -> String {

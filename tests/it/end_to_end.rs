@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use runner::event::{Event, Status};
 use runner::record::{FORMAT_VERSION, Manifest, PlannedCell, RunWriter, read_run};
 use runner::transports::fake::Reply;
+use serde_json::Value;
 
 use crate::world::{Happened, World, fails, forever, ok, takes};
 
@@ -150,4 +151,77 @@ async fn an_interrupted_run_has_a_report_of_what_it_measured() {
     runner::report::write(&directory).unwrap();
     let report = fs::read_to_string(directory.join("report.md")).unwrap();
     assert!(report.contains("940") && report.contains("interrupted"), "{report}");
+}
+
+/// What `dd N` and `timed N` print of repetition N of a case.
+fn repeated(repetitions: &Value, command: &str) -> Reply {
+    let (tool, repetition) = command.split_once(' ').unwrap();
+    let repetition = &repetitions[repetition.parse::<usize>().unwrap() - 1];
+    let (Some(bytes), Some(seconds)) = (repetition["bytes"].as_f64(), repetition["seconds"].as_f64()) else {
+        return fails(1, "connection lost\n");
+    };
+    let rate = bytes / seconds;
+    match tool {
+        "dd" => Reply {
+            stderr: format!(
+                "1024+0 records in\n1024+0 records out\n{bytes} bytes copied, {seconds} s, {:.1} MB/s\n",
+                rate / 1e6
+            ),
+            ..ok()
+        },
+        _ => Reply { stdout: format!("rate {rate}\n"), ..ok() },
+    }
+}
+
+/// Case 081: five repetitions of the same work, one of which failed. dd says that its work is fixed; `timed` gives the
+/// same rates as of a fixed time.
+#[tokio::test(start_paused = true)]
+async fn the_mean_of_rates_is_that_of_what_was_fixed() {
+    let case = |file: &str| -> Value {
+        let path = Path::new("tests/fixtures/cases/081-mean-of-rates").join(file);
+        serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    };
+    let (input, expected) = (case("input.json"), case("expected.json"));
+    let right = |name: &str| {
+        let metrics = expected["expect"]["metrics"].as_array().unwrap();
+        metrics.iter().find(|metric| metric["name"] == name).unwrap()["value"].as_f64().unwrap()
+    };
+    let yaml = "
+workloads:
+  work: { run: 'dd {{ trial.repetition }}', metrics: { tool: dd } }
+  time:
+    run: 'timed {{ trial.repetition }}'
+    metrics: { extract: { throughput: { regex: 'rate (\\S+)', unit: byte/s, better: higher, fixed: time } } }
+repetitions: 5
+";
+    let happened = World::new(move |_, command| repeated(&input, command)).run(yaml).await;
+    let results = tempfile::tempdir().unwrap();
+    let directory = write(&happened, results.path());
+    runner::report::write(&directory).unwrap();
+    let rows = csv::Reader::from_path(directory.join("summary.csv")).unwrap().into_deserialize();
+    let rows: Vec<BTreeMap<String, String>> = rows.map(|row| row.unwrap()).collect();
+    for (workload, kind, mean) in
+        [("work", "harmonic", "rate_total"), ("time", "arithmetic", "rate_arithmetic_mean")]
+    {
+        let row =
+            rows.iter().find(|row| row["workload"] == workload && row["metric"] == "throughput").unwrap();
+        assert_eq!((row["planned"].as_str(), row["ok"].as_str()), ("5", "4"), "a failure is no 0");
+        assert_eq!(row["mean_kind"], kind);
+        for (column, name) in [
+            ("mean", mean),
+            ("median", "rate_median"),
+            ("sd", "rate_stddev_sample"),
+            ("min", "rate_min"),
+            ("max", "rate_max"),
+        ] {
+            let (got, right) = (row[column].parse::<f64>().unwrap(), right(name));
+            assert!((got - right).abs() <= 1e-9 * right, "{workload} {column}: {got} is not {right}");
+        }
+        // With such times, of 10 to 40 s, the time of one more may be 0: nothing bounds the rate above.
+        assert_eq!(row["mean_low"].is_empty(), kind == "harmonic");
+    }
+    let report = fs::read_to_string(directory.join("report.md")).unwrap();
+    let (work, time) = report.split_once("## time: throughput").unwrap();
+    assert!(work.contains("the mean, in `summary.csv`, is the harmonic one"), "{work}");
+    assert!(!time.contains("harmonic"), "{time}");
 }

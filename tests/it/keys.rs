@@ -364,3 +364,20 @@ fn a_variable_that_is_not_set_is_told_with_its_place() {
         assert!(told.contains(part), "{part} in {told}");
     }
 }
+
+#[test]
+fn a_result_of_an_earlier_trial_never_counts() {
+    let ended = run("workloads:
+  w:
+    run: if [ {{ trial.repetition }} = 1 ]; then printf '{\"rate\":12.5}' >result.json; fi
+    fetch: result.json
+    metrics: { extract: { rate: { json: $.rate, from: result.json, unit: MiB/s, fixed: work } } }
+repetitions: 2
+");
+    let [first, second] = &ended.records[..] else { panic!("{:#?}", ended.records) };
+    assert_eq!(first["measurements"][0]["value"], 13_107_200.0, "{first:#}");
+    assert_eq!(first["measurements"][0]["fixed"], "work");
+    assert_eq!(second["status"], "failed");
+    let reason = second["reason"].as_str().unwrap();
+    assert!(reason.contains("there is no file `result.json`"), "{reason}");
+}

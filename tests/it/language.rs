@@ -110,7 +110,12 @@ workloads:
     metrics:
       tool: iperf3
       keep: [throughput_sent]
-      extract: { rate: { regex: 'a\\s(\\d+)', from: stderr, unit: Mbit/s, better: higher } }
+      extract:
+        rate: { regex: 'a\\s(\\d+)', from: stderr, unit: Mbit/s, better: higher }
+        iops: { json: '$.iops', from: out/result.json, unit: 1/s, fixed: time }
+        cells: { csv: { column: 2, where: { 1: write, 3: '0123' }, labels: [4], delimiter: ;, header: false } }
+        lines: { lines: '(?<kind>\\w+) (?<value>\\d+)' }
+    fetch: [out]
     timeout: 2h
 matrix:
   - host: pi

@@ -242,3 +242,91 @@ repetitions: 1
         ["services/server/stderr", "services/server/stdout", "stderr", "stdout"]
     );
 }
+
+const KINDS: &str = "
+workloads:
+  load:
+    run: load
+    fetch: [result.json, '*.csv']
+    metrics:
+      extract:
+        rate: { regex: 'rate: (\\S+) MB/s', unit: MB/s, better: higher, fixed: work }
+        iops: { json: \"$.jobs[?@.name == 'b'].iops\", from: result.json, unit: 1/s, fixed: time }
+        latency: { csv: { column: latency, where: { operation: read }, labels: [threads] }, from: table.csv, unit: ms, better: lower }
+        errors: { lines: '^(?<kind>\\w+) errors: (?<value>\\d+)$', from: stderr, unit: count }
+repetitions: 1
+";
+
+const REPORT: &str = "{\"jobs\": [{\"name\": \"a\", \"iops\": 1}, {\"name\": \"b\", \"iops\": 2500.5}]}";
+const TABLE: &str = "operation,threads,latency\nread,1,0.5\nread,4,2.25\nwrite,1,9\n";
+
+/// A machine whose tool prints and leaves the two files.
+fn with_files(report: &'static str, table: &'static str) -> World {
+    let fetched = move || {
+        let file = |name: &str, text: &str| format!("./{name}\0{}\n{text}", text.len());
+        file("result.json", report) + &file("table.csv", table)
+    };
+    let load = runner::transports::fake::Reply {
+        stdout: "log 1\nrate: 12.5 MB/s\n".into(),
+        stderr: "read errors: 0\nwrite errors: 3\n".into(),
+        ..ok()
+    };
+    World::new(move |_, _| load.clone())
+        .looks(move |_, script| script.contains("for p in").then(|| prints(&fetched())))
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_kind_of_rule_reads_what_was_printed_or_fetched() {
+    let happened = with_files(REPORT, TABLE).run(KINDS).await;
+    let outcome = happened.outcome();
+    assert_eq!(outcome.reason, None);
+    let shown = |one: &runner::metrics::Measurement| {
+        let labels: Vec<_> = one.labels.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+        format!("{} {} {}{} {:?}", one.name, one.value, one.unit, labels.concat(), one.fixed)
+    };
+    assert_eq!(
+        outcome.measurements.iter().map(shown).collect::<Vec<_>>(),
+        [
+            "rate 12500000 byte/s Some(Work)",
+            "iops 2500.5 1/s Some(Time)",
+            "latency 0.0005 s threads=1 None",
+            "latency 0.00225 s threads=4 None",
+            "errors 0 count kind=read None",
+            "errors 3 count kind=write None",
+            "elapsed 0 s None",
+        ]
+    );
+    let removal = happened.looks.iter().find(|look| look.contains("rm -f -- './result.json' './table.csv'"));
+    assert!(removal.is_some(), "no result of an earlier trial may count: {:#?}", happened.looks);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_that_does_not_fit_is_a_failure_in_words() {
+    for (report, table, reason) in [
+        ("{\"jobs\": []}", TABLE, "`$.jobs[?@.name == 'b'].iops` of `iops` leads to nothing, in result.json"),
+        (
+            REPORT,
+            "operation,threads,latency\nread,1,0.5\nread,4,2.2",
+            "`csv` of `latency` finds the cell `2.2`, which stands in a last line without a line feed, which may be cut \
+             off (let the output end with one, as `; echo` does), in table.csv",
+        ),
+    ] {
+        let happened = with_files(report, table).run(KINDS).await;
+        let outcome = happened.outcome();
+        assert_eq!((outcome.status, outcome.reason.as_deref()), (Status::Failed, Some(reason)));
+        assert!(outcome.measurements.is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expression_does_not_choose_among_several_values() {
+    let yaml = KINDS.replace("repetitions", "    expect: { when: latency < 1 and iops > 1 }\nrepetitions");
+    let happened = with_files(REPORT, TABLE).run(&yaml).await;
+    let outcome = happened.outcome();
+    assert_eq!(
+        outcome.reason.as_deref(),
+        Some(
+            "expected `when: latency < 1 and iops > 1`, but latency has several values, of which it can't choose one"
+        )
+    );
+}

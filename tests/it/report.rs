@@ -80,7 +80,7 @@ fn writing_twice_leaves_the_same_bytes_and_an_index_of_the_runs() {
     };
     let first = read_all();
     assert_eq!(first, read_all());
-    let Report { markdown, summary, samples } = fixture_report();
+    let Report { markdown, summary, samples, .. } = fixture_report();
     assert_eq!(first[..3], [markdown, summary, samples]);
     insta::assert_snapshot!("README.md", first[3]);
 }
@@ -155,8 +155,14 @@ fn any_run() -> impl Strategy<Value = Run> {
             record.reason = Some(text.clone());
             record.warnings = vec![text.clone()];
             let labels: BTreeMap<_, _> = [("size".to_owned(), text.clone())].into();
-            let measurement =
-                Measurement { name: text, value, unit: "s".to_owned().into(), better: None, labels };
+            let measurement = Measurement {
+                name: text,
+                value,
+                unit: "s".to_owned().into(),
+                better: None,
+                fixed: None,
+                labels,
+            };
             record.measurements.extend(vec![measurement; count]);
             record.measurements.iter_mut().for_each(|measurement| measurement.value = value);
         }

@@ -87,6 +87,7 @@ fn again(spec: &Spec, directory: &Path, old: &Record) -> Result<Record, String> 
         measurements,
         warnings: read.warnings,
         expectations: read.expectations,
+        details: read.details,
         read_again: Some(format!("runner {}: {why}", env!("CARGO_PKG_VERSION"))),
         ..old.clone()
     })

@@ -3,7 +3,7 @@
 //! confirms that both were read right.
 
 use crate::metrics::{Measurement, Metric, MetricParser, Reading, ToolOutput, Values, text};
-use crate::units::{Better, Unit};
+use crate::units::{Better, Fixed, Unit};
 
 /// The dd parser.
 pub struct Dd;
@@ -15,7 +15,7 @@ impl MetricParser for Dd {
 
     fn metrics(&self) -> Vec<Metric> {
         vec![
-            Metric::headline("throughput", Unit::BytePerSecond, Some(Better::Higher)),
+            Metric::headline("throughput", Unit::BytePerSecond, Some(Better::Higher)).over(Fixed::Work),
             Metric::new("bytes", Unit::Byte, None),
             Metric::new("seconds", Unit::Second, Some(Better::Lower)),
         ]

@@ -67,7 +67,7 @@ impl MetricParser for Iperf2 {
             }
             more => warnings.push(format!("{} reports of the server left out: they have no sum", more.len())),
         }
-        Reading::Ok(Values { measurements, warnings, version: None })
+        Reading::Ok(Values { measurements, warnings, ..Values::default() })
     }
 }
 

@@ -77,9 +77,13 @@ impl MetricParser for Iperf3 {
     fn metrics(&self) -> Vec<Metric> {
         let known = [SENT, RECEIVED, RETRANSMITS, JITTER, PACKETS, LOST_PACKETS, LOST_PERCENT, STREAMS];
         let named = |Known { names, unit, better, headline }: Known| {
-            names.map(|name| Metric { name, unit: unit.clone(), better, headline })
+            names.map(|name| Metric { headline, ..Metric::new(name, unit.clone(), better) })
         };
         known.into_iter().flat_map(named).collect()
+    }
+
+    fn has_series(&self) -> bool {
+        true
     }
 
     fn needs(&self, line: &[u8]) -> bool {

@@ -68,7 +68,7 @@ impl MetricParser for Netperf {
         // netperf says so in three exclamation marks when the wanted confidence was not reached.
         let remarks = lines.iter().copied().filter(|line| line.starts_with("!!!"));
         let warnings = remarks.chain(stderr.lines()).filter_map(text::shown).take(8).collect();
-        Reading::Ok(Values { measurements, warnings, version: None })
+        Reading::Ok(Values { measurements, warnings, ..Values::default() })
     }
 }
 

@@ -56,7 +56,7 @@ impl MetricParser for Nuttcp {
         }
         let remarks = lines.iter().copied().filter(|line| is_remark(line)).chain(stderr.lines());
         let warnings = remarks.filter_map(text::shown).take(5).collect();
-        Reading::Ok(Values { measurements, warnings, version: version(&stdout) })
+        Reading::Ok(Values { measurements, warnings, version: version(&stdout), ..Values::default() })
     }
 }
 

@@ -129,7 +129,7 @@ impl Counter {
             },
         };
         let (name, labels) = (self.event.clone(), self.labels.clone());
-        Some(Measurement { name, value: self.value? * factor, unit, better: None, labels })
+        Some(Measurement { name, value: self.value? * factor, unit, better: None, fixed: None, labels })
     }
 
     /// What a user should know of the counter.

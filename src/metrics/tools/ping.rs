@@ -66,7 +66,7 @@ impl MetricParser for Ping {
         let stderr = text::clean(output.stderr);
         let mut warnings: Vec<_> = stderr.lines().filter_map(text::shown).take(5).collect();
         warnings.extend(counts.has_more.then(|| closing[0].trim().to_owned()));
-        Reading::Ok(Values { measurements, warnings, version: None })
+        Reading::Ok(Values { measurements, warnings, ..Values::default() })
     }
 }
 

@@ -66,7 +66,7 @@ impl MetricParser for Qperf {
             return text::failed("qperf gave no result", output);
         }
         let measurements = tests.into_iter().flat_map(|test| test.measurements).collect();
-        Reading::Ok(Values { measurements, warnings, version: None })
+        Reading::Ok(Values { measurements, warnings, ..Values::default() })
     }
 }
 

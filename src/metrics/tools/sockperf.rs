@@ -82,6 +82,7 @@ impl MetricParser for Sockperf {
             measurements,
             warnings,
             version: version.map(|(version, _)| version.to_owned()),
+            ..Values::default()
         })
     }
 }

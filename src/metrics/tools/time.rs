@@ -83,7 +83,7 @@ fn values(found: &Found) -> Option<Values> {
     let measurements: Vec<Measurement> = all.into_iter().filter_map(measured).collect();
     let short = elapsed.is_none().then_some("elapsed is printed as 0: left out");
     let warnings = short.into_iter().chain(found.warning).map(str::to_owned).collect();
-    Some(Values { measurements, warnings, version: None })
+    Some(Values { measurements, warnings, ..Values::default() })
 }
 
 #[cfg(test)]

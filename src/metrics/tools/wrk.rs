@@ -90,7 +90,7 @@ impl MetricParser for Wrk {
         }
         let stderr = text::clean(output.stderr);
         warnings.extend(stderr.lines().filter_map(text::shown).take(5));
-        Reading::Ok(Values { measurements, warnings, version: None })
+        Reading::Ok(Values { measurements, warnings, ..Values::default() })
     }
 }
 

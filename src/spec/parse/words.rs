@@ -9,7 +9,7 @@ use super::mistake::{Mistake, Wanted};
 use crate::diagnostic::{nearest, suggest};
 use crate::spec::environment::Container;
 use crate::spec::expect::Expect;
-use crate::spec::metric::{Extract, Metrics};
+use crate::spec::metric::{Csv, Extract, Metrics};
 use crate::spec::service::{Ready, Service, StopRule};
 use crate::spec::{Environment, Host, Report, Spec, Workload};
 
@@ -41,17 +41,19 @@ static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
         section("Expect", "`expect`", "expect: { exit: [0, 1] }", keys::<Expect>()),
         section("Metrics", "`metrics`", "metrics: { tool: dd }", keys::<Metrics>()),
         section("Extract", "an entry of `extract`", "NAME: { regex: '(\\d+)' }", keys::<Extract>()),
+        section("Csv", "`csv`", "csv: { column: rate }", keys::<Csv>()),
         section("Report", "`report`", "report: { baseline: { environment: native } }", keys::<Report>()),
     ]
 });
 
 /// Sections that hold named entries, and an entry.
-const NAMED: [(&str, &str); 8] = [
+const NAMED: [(&str, &str); 9] = [
     ("hosts", "NAME: { ssh: user@address }"),
     ("environments", "NAME: { container: { image: 'debian:12' } }"),
     ("workloads", "NAME: { run: sleep 1 }"),
     ("services", "NAME: { run: serve, ready: { log: ready } }"),
     ("extract", "NAME: { regex: '(\\d+)' }"),
+    ("where", "COLUMN: value"),
     ("parameters", "NAME: value"),
     ("labels", "NAME: value"),
     ("env", "NAME: value"),

@@ -135,12 +135,3 @@ pub struct Port;
 form!(Port, "Port", |_| {
     "type": ["integer", "string"], "minimum": 1, "maximum": 65535, "pattern": r"^\d+$|\{[{%#]"
 });
-
-/// Which output a metric is read from.
-pub struct Stream;
-form!(Stream, "Stream", |_| {
-    "anyOf": [
-        { "enum": ["stdout", "stderr"] },
-        { "type": "string", "pattern": r"^services\.[^.]+\.(stdout|stderr)$" },
-    ]
-});

@@ -8,6 +8,7 @@ use super::{
     Direction, JITTER, LOST_PACKETS, LOST_PERCENT, PACKETS, RECEIVED, RETRANSMITS, SENT, STREAMS, Values,
 };
 use crate::metrics::json::REPEATED;
+use crate::units::Fixed;
 
 /// Reads the totals of all directions.
 ///
@@ -20,7 +21,21 @@ pub fn read(start: &Value, end: &Value) -> Result<Values, String> {
         sums.read(direction, &mut values)?;
         values.measurements.extend(streams.map(|count| STREAMS.measured(direction, count)));
     }
+    let fixed = fixed(settings);
+    for rate in values.measurements.iter_mut().filter(|one| one.unit.is_rate()) {
+        rate.fixed = fixed;
+    }
     Ok(values)
+}
+
+/// What was asked for: an amount of bytes (`--bytes`) or blocks (`--blockcount`), else a time.
+fn fixed(settings: &Value) -> Option<Fixed> {
+    let asked = |key: &str| number(&settings[key]);
+    match (asked("bytes"), asked("blocks"), asked("duration")) {
+        (Some(bytes), Some(blocks), _) if bytes > 0.0 || blocks > 0.0 => Some(Fixed::Work),
+        (Some(_), Some(_), Some(duration)) if duration > 0.0 => Some(Fixed::Time),
+        _ => None,
+    }
 }
 
 /// The totals of one direction.
@@ -189,6 +204,23 @@ mod tests {
         let bidir = json!({"test_start": {"bidir": 1}});
         let reading = read(&bidir, &json!({"sum_sent": sum(9.0, true)}));
         assert_eq!(reading.err().as_deref(), Some("the report has no totals in the reverse direction"));
+    }
+
+    #[test]
+    fn the_rates_know_what_was_asked_for() {
+        for (settings, expected) in [
+            (json!({"duration": 10, "bytes": 0, "blocks": 0}), Some(Fixed::Time)),
+            (json!({"duration": 0, "bytes": 1_048_576, "blocks": 0}), Some(Fixed::Work)),
+            (json!({"duration": 10, "bytes": 0, "blocks": 100}), Some(Fixed::Work)),
+            (json!({"duration": 0, "bytes": 0, "blocks": 0}), None),
+            (json!({"duration": 10}), None),
+            (json!({}), None),
+        ] {
+            let end = json!({"sum_sent": {"bits_per_second": 9.0, "retransmits": 3}});
+            let read = read(&json!({ "test_start": settings }), &end).unwrap();
+            let found: Vec<_> = read.measurements.iter().map(|one| one.fixed).collect();
+            assert_eq!(found, [expected, None], "{settings}");
+        }
     }
 
     #[test]
