@@ -2,7 +2,12 @@
 //! folder, a line in [`TOOLS`], and its outputs in `tests/fixtures/samples`.
 
 mod dd;
+mod fio;
+mod hdparm;
+mod ioping;
+mod iozone;
 mod iperf3;
+mod mbw;
 
 use super::MetricParser;
 
@@ -10,7 +15,12 @@ use super::MetricParser;
 pub const TOOLS: &[&dyn MetricParser] = &[
     // In the order of their names.
     &dd::Dd,
+    &fio::Fio,
+    &hdparm::Hdparm,
+    &ioping::Ioping,
+    &iozone::Iozone,
     &iperf3::Iperf3,
+    &mbw::Mbw,
 ];
 
 /// The parser for `tool`, if it is known.
