@@ -44,7 +44,7 @@ impl MetricParser for Mbw {
     }
 }
 
-/// Reads `AVG	Method: MEMCPY	Elapsed: 0.01079	MiB: 64.00000	Copy: 5933.251 MiB/s`.
+/// Reads `AVG Method: MEMCPY Elapsed: 0.01079 MiB: 64.00000 Copy: 5933.251 MiB/s`, with tabs between fields.
 fn average(line: &str) -> Option<Measurement> {
     let field =
         |name: &str| line.split('\t').find_map(|field| field.trim().strip_prefix(name)?.strip_prefix(": "));

@@ -43,7 +43,7 @@ pub fn read(stdout: &str, mode: Mode) -> Result<Vec<Measurement>, String> {
     Ok(measurements)
 }
 
-/// Splits ` 4 initial writers 	=  907733.81 kB/sec` into the count, the test and the figure.
+/// Splits ` 4 initial writers  =  907733.81 kB/sec` into the count, the test and the figure.
 fn split(line: &str, mode: Mode) -> Option<(&str, &'static str, f64)> {
     let (workers, rate) = line.split_once('=')?;
     let (count, workers) = workers.trim().split_once(' ')?;
