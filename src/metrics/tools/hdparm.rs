@@ -52,7 +52,7 @@ impl MetricParser for Hdparm {
             return Reading::Failed { reason: "several timings of one kind: time one device".to_owned() };
         }
         let warnings = stderr.lines().filter_map(text::shown).take(5).collect();
-        Reading::Ok(Values { measurements, warnings, version: None })
+        Reading::Ok(Values { measurements, warnings, ..Values::default() })
     }
 }
 
@@ -72,7 +72,7 @@ fn timing(line: &str) -> Option<Measurement> {
         "kB/sec" => 1024.0,
         _ => return None,
     };
-    let [amount, seconds, rate] = [amount, seconds, rate].map(|figure| text::plain(figure));
+    let [amount, seconds, rate] = [amount, seconds, rate].map(|figure| text::plain_decimal(figure));
     let is_measured = amount? > 0.0 && seconds? > 0.0 && rate? > 0.0;
     is_measured.then_some(metric.measured(rate? * factor))
 }

@@ -112,7 +112,9 @@ impl MetricParser for Iozone {
                 let said = text::clean(output.stderr);
                 let doubts = stdout.lines().filter(|line| is_doubt(line)).chain(said.lines());
                 let warnings = doubts.filter_map(text::shown).take(5).collect();
-                Reading::Ok(Values { measurements, warnings, version: version(&stdout) })
+                let mut values = Values { measurements, warnings, ..Values::default() };
+                values.version = version(&stdout);
+                Reading::Ok(values)
             }
         }
     }

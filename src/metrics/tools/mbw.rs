@@ -48,7 +48,7 @@ impl MetricParser for Mbw {
 fn average(line: &str) -> Option<Measurement> {
     let field =
         |name: &str| line.split('\t').find_map(|field| field.trim().strip_prefix(name)?.strip_prefix(": "));
-    let rate = text::plain(field("Copy")?.strip_suffix(" MiB/s")?)?;
+    let rate = text::plain_decimal(field("Copy")?.strip_suffix(" MiB/s")?)?;
     (rate > 0.0)
         .then(|| COPY_RATE.measured(rate * MEBIBYTE).labelled("method", field("Method").unwrap_or_default()))
 }

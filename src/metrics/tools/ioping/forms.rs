@@ -41,7 +41,7 @@ fn batch_line(stdout: &str) -> Result<Values, String> {
     let (Some(line), None) = (lines.next(), lines.next()) else {
         return Err("no single result of ioping".to_owned());
     };
-    let fields: Vec<Option<f64>> = line.split_whitespace().map(text::plain).collect();
+    let fields: Vec<Option<f64>> = line.split_whitespace().map(text::plain_decimal).collect();
     match fields.as_slice() {
         [count, time, iops, bytes, min, avg, max, mdev, Some(_), Some(_)] if line.ends_with('\n') => {
             let keys = [*count, *time, *iops, *bytes, *min, *avg, *max, *mdev];
@@ -101,7 +101,7 @@ fn closing_lines(stdout: &str) -> Result<Values, String> {
     measurements.extend(count.parse::<u32>().ok().map(|count| REQUESTS.measured(f64::from(count))));
     let warning = generated.contains(" too ").then(|| text::shown(generated)).flatten();
     let rounded = "read from text, rounded to three digits; add `-json`".to_owned();
-    Ok(Values { measurements, warnings: warning.into_iter().chain([rounded]).collect(), version: None })
+    Ok(Values { measurements, warnings: warning.into_iter().chain([rounded]).collect(), ..Values::default() })
 }
 
 /// Reads `min/avg/max/mdev = 138.6 us / 151.9 us / 158.7 us / 9.44 us`.
@@ -125,7 +125,9 @@ const BYTE_RATES: [(&str, f64); 5] = [
 
 /// A figure with one of `units`, in the base unit; the first that fits counts.
 fn scaled(figure: &str, units: &[(&str, f64)]) -> Option<f64> {
-    units.iter().find_map(|(unit, factor)| Some(text::plain(figure.trim().strip_suffix(unit)?)? * factor))
+    units
+        .iter()
+        .find_map(|(unit, factor)| Some(text::plain_decimal(figure.trim().strip_suffix(unit)?)? * factor))
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ fn split(line: &str, mode: Mode) -> Option<(&str, &'static str, f64)> {
     };
     let (_, test) = WORKERS.iter().find(|(words, _)| *words == workers.trim())?;
     let is_clear = unit.eq_ignore_ascii_case(expected) && count.parse::<u32>().is_ok();
-    Some((count, test, text::plain(rate).filter(|_| is_clear)?))
+    Some((count, test, text::plain_decimal(rate).filter(|_| is_clear)?))
 }
 
 /// What each process or thread works on.
