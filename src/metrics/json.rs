@@ -69,6 +69,11 @@ impl Found {
     }
 }
 
+/// A JSON number; `None` where the tool printed none, or no finite one.
+pub fn number(value: &Value) -> Option<f64> {
+    value.as_f64().filter(|value| value.is_finite())
+}
+
 /// Whether the text before a `{` says that it is part of an object whose beginning was lost.
 fn is_nested(before: &str) -> bool {
     before.lines().next_back().is_some_and(|line| line.trim_end().ends_with("\":"))

@@ -3,9 +3,14 @@
 
 mod cyclictest;
 mod dd;
+mod fio;
+mod hdparm;
 mod hyperfine;
+mod ioping;
+mod iozone;
 mod iperf2;
 mod iperf3;
+mod mbw;
 mod netperf;
 mod nuttcp;
 mod perf;
@@ -24,9 +29,14 @@ pub const TOOLS: &[&dyn MetricParser] = &[
     // In the order of their names.
     &cyclictest::Cyclictest,
     &dd::Dd,
+    &fio::Fio,
+    &hdparm::Hdparm,
     &hyperfine::Hyperfine,
+    &ioping::Ioping,
+    &iozone::Iozone,
     &iperf2::Iperf2,
     &iperf3::Iperf3,
+    &mbw::Mbw,
     &netperf::Netperf,
     &nuttcp::Nuttcp,
     &perf::Perf,
