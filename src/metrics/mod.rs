@@ -2,6 +2,7 @@
 //! tool; read [`MetricParser`] and [`Reading`] first.
 
 mod check;
+pub mod histogram;
 mod json;
 mod plausible;
 mod regex;
