@@ -66,7 +66,8 @@ pub struct Bucket {
 /// Its JSON is an object: `min` and `max` as `[low, high]`; `sum`, whose parts add up to the sum exactly, and
 /// `sum_high` where only bounds of the sum are known; `logarithmic`, the counts of the buckets of [`values`]
 /// from index 0 on, a negative number skipping as many empty ones; `ranges`, all other buckets as
-/// `[low, high, count]`.
+/// `[low, high, count]`, or in `whole` where there are many whose ends are whole numbers divided by
+/// `divisor`: for each, from the end of the one before to its begin, its width, and its count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct Histogram {

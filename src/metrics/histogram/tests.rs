@@ -101,7 +101,22 @@ fn the_json_is_short_and_fixed() {
 }
 
 #[test]
-fn a_million_values_take_a_few_kilobytes() {
+fn many_ranges_of_whole_numbers_are_written_as_such() {
+    let nanoseconds = |value: u32| f64::from(value) / 1e9;
+    let row = |place: u32| bucket(nanoseconds(10 * place + 5), nanoseconds(10 * place + 8), 3);
+    let histogram = Histogram::new((0..64).map(row).collect()).unwrap();
+    let text = json(&histogram);
+    let end = format!(r#""whole":{{"divisor":1000000000,"ranges":[5,3,3{}]}}}}"#, ",7,3,3".repeat(63));
+    assert!(text.ends_with(&end), "{text}");
+    assert_eq!(serde_json::from_str::<Histogram>(&text).unwrap(), histogram);
+    // A third is no whole number of anything.
+    let mut other = histogram.clone();
+    other.merge(&Histogram::new(vec![bucket(1.0 / 3.0, 1.0, 1)]).unwrap());
+    assert!(json(&other).contains(r#""ranges":[[5e-9,8e-9,3],"#));
+}
+
+#[test]
+fn many_values_take_a_few_a_few_kilobytes() {
     // Normal logarithms, as latencies have: e^(0.3 z) by the sum of 12 uniform numbers.
     let mut state = 1u64;
     let mut uniform = || {
@@ -134,6 +149,11 @@ fn a_record_that_was_changed_is_refused() {
         ("\"ranges\":[", "\"logarithmic\":[-9223372036854775808,1],\"ranges\":["),
         ("\"ranges\":[", "\"logarithmic\":[-1048064,1],\"ranges\":["),
         (",90],", ",90],[5.0,1.0,1],"),
+        ("\"ranges\":[", "\"whole\":{\"divisor\":1,\"ranges\":[1,2]},\"ranges\":["),
+        ("\"ranges\":[", "\"whole\":{\"divisor\":1,\"ranges\":[1,-2,3]},\"ranges\":["),
+        ("\"ranges\":[", "\"whole\":{\"divisor\":1,\"ranges\":[-1,2,3]},\"ranges\":["),
+        ("\"ranges\":[", "\"whole\":{\"divisor\":1,\"ranges\":[1,2,-3]},\"ranges\":["),
+        ("\"ranges\":[", "\"whole\":{\"divisor\":0,\"ranges\":[1,2,3]},\"ranges\":["),
     ] {
         let text = whole.replacen(from, to, 1);
         assert_ne!(text, whole, "{from}");
@@ -149,7 +169,7 @@ fn any_histogram() -> impl Strategy<Value = Histogram> {
         values::read(text.as_bytes(), 1e-3).unwrap()
     });
     let ranges =
-        proptest::collection::vec((0u32..20, 0u32..5, 1u64..1_000_000_000_000), 1..20).prop_map(|rows| {
+        proptest::collection::vec((0u32..200, 0u32..5, 1u64..1_000_000_000_000), 1..150).prop_map(|rows| {
             let scaled = |end: u32| f64::from(end) / 1e6;
             let row = |(low, width, count): (u32, u32, u64)| bucket(scaled(low), scaled(low + width), count);
             Histogram::new(rows.into_iter().map(row).collect()).unwrap()

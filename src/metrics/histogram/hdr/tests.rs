@@ -37,7 +37,7 @@ fn a_log_and_a_table_say_the_same_as_the_values() {
         assert!((raw - log).abs() <= raw * 0.002, "{q}: {raw} {log}");
     }
     let length = serde_json::to_string(&log).unwrap().len();
-    assert!(length < 40_000, "{length}");
+    assert!(length < 9_000, "{length}");
 }
 
 /// Histograms of whole numbers, written by the Rust library.
