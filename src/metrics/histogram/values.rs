@@ -135,12 +135,10 @@ impl Counts {
 
 /// Terms that add up to `sum` mantissas of values with this biased exponent: 52 bits each, and so exact.
 fn terms(exponent: usize, sum: u128) -> impl Iterator<Item = f64> {
-    (0..3).map(move |place| (place, (sum >> (52 * place)) as u64 & ((1 << 52) - 1))).filter_map(
-        move |(place, bits)| {
-            // A value is its mantissa, with its leading bit, by 2 to the biased exponent less 1023 and 52.
-            (bits > 0).then(|| bits as f64 * 2f64.powi(exponent as i32 - 1075 + 52 * place))
-        },
-    )
+    let pieces = (0..3).map(move |place| (place, (sum >> (52 * place)) as u64 & ((1 << 52) - 1)));
+    // A value is its mantissa, with its leading bit, by 2 to the biased exponent less 1023 and 52.
+    let scale = move |place| 2f64.powi(exponent as i32 - 1075 + 52 * place);
+    pieces.filter(|(_, bits)| *bits > 0).map(move |(place, bits)| bits as f64 * scale(place))
 }
 
 /// The empty bucket of an index; none behind the last finite one.

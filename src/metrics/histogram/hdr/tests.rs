@@ -78,7 +78,7 @@ fn a_log_that_is_damaged_is_refused_with_its_line() {
         (format!("0.1,1.0,2.0,{blob}"), "line 2: no line end"),
         (format!("0.1,1.0,{blob}\n"), "line 2: not an interval"),
         (format!("0.1,1.0,x,{blob}\n"), "line 2: not an interval"),
-        (format!("Tag=a 0.1\n"), "line 2: not an interval"),
+        ("Tag=a 0.1\n".to_owned(), "line 2: not an interval"),
         ("hello\n".to_owned(), "line 2: not an interval"),
         ("0.1,1.0,2.0,****\n".to_owned(), "line 2: the histogram is damaged: "),
         (format!("0.1,1.0,2.0,{}\n", &blob[..blob.len() - 4]), "it is not as long as it says"),
