@@ -1,3 +1,5 @@
+//! Histograms of every source: what is known of them, their merging, and their form in a record.
+
 use proptest::prelude::*;
 
 use super::*;

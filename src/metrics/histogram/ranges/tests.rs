@@ -1,3 +1,5 @@
+//! Listings as programs print them, the one of ZeroM above all; what is not certain, and cuts at every byte.
+
 use super::*;
 use crate::metrics::histogram::{Bounds, measurements};
 use crate::units::Unit;
