@@ -3,6 +3,7 @@
 
 mod check;
 mod extract;
+pub mod histogram;
 mod json;
 mod long;
 mod plausible;

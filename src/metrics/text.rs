@@ -186,9 +186,4 @@ mod tests {
             assert_eq!(decimal(text), expected, "{text}");
         }
     }
-
-    #[test]
-    fn plain_decimals_have_a_point() {
-        assert_eq!((plain_decimal("1.5"), plain_decimal("1,5")), (Some(1.5), None));
-    }
 }

@@ -1,0 +1,85 @@
+//! What raw values cost: 10 million of them, one a line, read into a histogram, against a floor in the same
+//! run: a loop over the lines that parses each as a float and keeps count, minimum, maximum and sum. Beside
+//! them what a histogram stands in for: all values in memory, sorted. Each runs as a child, this program
+//! again. Ratios are what counts; absolute times belong to one machine.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures")]
+
+mod support;
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
+
+use runner::metrics::histogram::values;
+
+const VALUES: u64 = 10_000_000;
+const TIMES: usize = 5;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["histogram", file] => histogram(file),
+        ["floor", file] => floor(file),
+        ["sorted", file] => sorted(file),
+        _ => compare(),
+    }
+}
+
+fn compare() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("values.txt");
+    generate(&file);
+    let size = std::fs::metadata(&file).unwrap().len() as f64 / 1e6;
+    println!("{VALUES} values in {size:.0} MB");
+    let own = std::env::current_exe().unwrap();
+    let mut least = None;
+    for what in ["floor", "histogram", "sorted"] {
+        let arguments = [what.to_owned(), file.display().to_string()];
+        let (time, memory) = support::median(TIMES, &own, &arguments);
+        let ratio = time / *least.get_or_insert(time);
+        println!("{what:>9} {time:>8.1} ms {memory:>7.1} MiB   {ratio:>5.2}");
+    }
+}
+
+/// Latencies in seconds with nine digits, by a fixed generator: the logarithm is the sum of four uniform numbers.
+fn generate(file: &Path) {
+    let mut out = BufWriter::new(File::create(file).unwrap());
+    let mut state = 1u64;
+    let mut uniform = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for _ in 0..VALUES {
+        let z: f64 = (0..4).map(|_| uniform()).sum::<f64>() - 2.0;
+        writeln!(out, "{:.9}", 250e-6 * z.exp()).unwrap();
+    }
+    out.flush().unwrap();
+}
+
+fn histogram(file: &str) {
+    let histogram = values::read(BufReader::with_capacity(1 << 16, File::open(file).unwrap()), 1.0).unwrap();
+    assert_eq!(histogram.count(), VALUES);
+    println!("{:?} {:?}", histogram.mean(), histogram.quantile(0.999));
+}
+
+fn floor(file: &str) {
+    let mut reader = BufReader::with_capacity(1 << 16, File::open(file).unwrap());
+    let (mut count, mut min, mut max, mut sum) = (0u64, f64::INFINITY, 0.0f64, 0.0);
+    let mut line = String::new();
+    while reader.read_line(&mut line).unwrap() > 0 {
+        let value: f64 = line.trim().parse().unwrap();
+        (count, min, max, sum) = (count + 1, min.min(value), max.max(value), sum + value);
+        line.clear();
+    }
+    assert_eq!(count, VALUES);
+    println!("{count} {min} {max} {sum}");
+}
+
+fn sorted(file: &str) {
+    let lines = BufReader::with_capacity(1 << 16, File::open(file).unwrap()).lines();
+    let mut values: Vec<f64> = lines.map(|line| line.unwrap().parse().unwrap()).collect();
+    values.sort_by(f64::total_cmp);
+    println!("{}", support::quantile(&values, 0.999));
+}
