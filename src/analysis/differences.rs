@@ -1,12 +1,12 @@
 //! In what the machines and environments of compared cells differ, as far as it can explain a difference of
 //! results: kernel, CPU, governor, file system, versions; not names, addresses or paths. Read [`differences`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::{IndexMap, IndexSet};
 
 use crate::metrics::TOOLS;
-use crate::record::{HostFacts, PlannedCell};
+use crate::record::{HostFacts, PlannedCell, Run, Status};
 
 /// The facts of a machine that can explain a difference.
 const OF_MACHINES: [&str; 15] = [
@@ -43,9 +43,28 @@ pub struct Group {
     pub facts: Vec<(String, String)>,
 }
 
+/// The versions of tools as their outputs tell them: by host, environment and tool.
+pub type Versions<'a> = BTreeMap<(&'a str, &'a str, &'a str), &'a str>;
+
+/// The versions that the counted trials of `run` have told.
+pub fn versions(run: &Run) -> Versions<'_> {
+    let ok = run.last_attempts().filter(|record| record.status == Status::Ok);
+    ok.flat_map(|record| {
+        let place = (record.host.as_str(), record.environment.as_str());
+        let tools = record.details.tools.iter();
+        tools.map(move |(tool, version)| ((place.0, place.1, tool.as_str()), version.as_str()))
+    })
+    .collect()
+}
+
 /// In what the surroundings of `cells` differ, whose values are those of `metric`. A fact that is not known of
-/// some is compared among the others alone.
-pub fn differences(cells: &[&PlannedCell], metric: &str, hosts: &[HostFacts]) -> Vec<Difference> {
+/// some is compared among the others alone; the version of a tool is what its outputs tell, where all do.
+pub fn differences(
+    cells: &[&PlannedCell],
+    metric: &str,
+    hosts: &[HostFacts],
+    versions: &Versions<'_>,
+) -> Vec<Difference> {
     let places: IndexSet<Place<'_>> =
         cells.iter().map(|cell| Place { host: &cell.host, environment: &cell.environment }).collect();
     let mut found: IndexMap<Vec<Vec<String>>, Difference> = IndexMap::new();
@@ -55,6 +74,13 @@ pub fn differences(cells: &[&PlannedCell], metric: &str, hosts: &[HostFacts]) ->
     });
     let facts = OF_MACHINES.into_iter().chain(tools.map(|tool| tool.tool()));
     let known = |fact: &str| -> IndexMap<Place<'_>, String> {
+        let told = places.iter().filter_map(|place| {
+            Some((*place, (*versions.get(&(place.host, place.environment, fact))?).to_owned()))
+        });
+        let told: IndexMap<_, _> = told.collect();
+        if told.len() == places.len() {
+            return told;
+        }
         let known = places.iter().filter_map(|place| Some((*place, place.fact(hosts, fact)?)));
         known.map(|(place, value)| (place, compared(fact, value))).collect()
     };
@@ -205,7 +231,7 @@ mod tests {
             let facts = group.facts.iter().map(|(fact, value)| format!("{fact} {value}"));
             format!("{}: {}", group.members.join("+"), facts.collect::<Vec<_>>().join(", "))
         };
-        let found = differences(&cells, metric, &hosts(unusual));
+        let found = differences(&cells, metric, &hosts(unusual), &Versions::new());
         found.iter().flat_map(|difference| difference.groups.iter().map(facts)).collect()
     }
 

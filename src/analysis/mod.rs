@@ -4,6 +4,7 @@
 mod compare;
 mod descriptive;
 mod differences;
+mod distribution;
 mod drift;
 mod forecast;
 mod interval;
@@ -17,7 +18,8 @@ mod summary;
 
 pub use compare::Ratio;
 pub use descriptive::Description;
-pub use differences::{Difference, Group, differences};
+pub use differences::{Difference, Group, Versions, differences, versions};
+pub use distribution::{Merged, QUANTILES, distributions};
 pub use drift::Drift;
 pub use forecast::{Forecast, Load, forecast};
 pub use interval::Interval;

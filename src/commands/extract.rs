@@ -37,15 +37,32 @@ fn of_tool(tool: &str, arguments: &ExtractArguments) -> Result<u8, Error> {
         let message = "standard input can't be both outputs".into();
         return Err(Error::Usage { message, help: "give one of them as a file".into() });
     }
+    if let (Some(file), None, 0) = (stdout, stderr, exit_code)
+        && let Some(reading) = long(file, parser)?
+    {
+        return told(&reading);
+    }
     let bytes = |file| needed(file, parser);
     let [stdout, stderr] = match files {
         [None, None] => [bytes(Some(Path::new("-")))?, Vec::new()],
         [stdout, stderr] => [bytes(stdout)?, bytes(stderr)?],
     };
     let output = ToolOutput { stdout: &stdout, stderr: &stderr, exit_code: Some(*exit_code) };
-    let reading = metrics::read_tool(parser, output);
-    ui::extract::show_reading(&reading)?;
+    told(&metrics::read_tool(parser, output))
+}
+
+fn told(reading: &Reading) -> Result<u8, Error> {
+    ui::extract::show_reading(reading)?;
     Ok(if matches!(reading, Reading::Ok(_)) { EXIT_OK } else { EXIT_FAILED_TRIALS })
+}
+
+/// A file whose form allows it is read without being kept.
+fn long(file: &Path, parser: &dyn MetricParser) -> Result<Option<Reading>, Error> {
+    if file == Path::new("-") {
+        return Ok(None);
+    }
+    let opened = File::open(file).map_err(|error| RecordError::new("read", file, error))?;
+    Ok(parser.read_long(&mut BufReader::new(opened)))
 }
 
 /// What `parser` needs of a file, or of standard input.

@@ -1,11 +1,11 @@
 //! Rules on the `metrics:` of every workload: tools, metrics and expressions that exist.
 
 use crate::diagnostic::{Problem, Sources, suggest};
-use crate::spec::metric::{Extract, Metrics};
+use crate::spec::metric::{Extract, Form, Metrics};
 use crate::spec::{Spec, Text, Workload};
 use crate::units::{Scale, Unit};
 
-use super::{TOOLS, extract, parser};
+use super::{TOOLS, extract, histogram, parser};
 
 /// The metric that every trial has.
 pub const ELAPSED: &str = "elapsed";
@@ -61,8 +61,9 @@ fn unit_of(workload: &Workload, name: &str) -> Option<Unit> {
         let known = metrics.tool.as_deref().and_then(|tool| parser(tool)).map(|tool| tool.metrics());
         let of_tool =
             known.into_iter().flatten().find(|metric| metric.name == name).map(|metric| metric.unit);
-        let written = metrics.extract.iter().find(|(own, _)| own.as_str() == name);
-        of_tool.or_else(|| written.map(|(_, extract)| unit_of_rule(extract)))
+        let written =
+            metrics.extract.iter().find(|(own, rule)| names_of_rule(own, rule).iter().any(|own| own == name));
+        of_tool.or_else(|| written.map(|(_, extract)| unit_of_rule(extract, name)))
     };
     let of_services = workload.services.iter().find_map(|(service, declared)| {
         of(&declared.metrics, name.strip_prefix(service.as_str())?.strip_prefix('.')?)
@@ -71,17 +72,30 @@ fn unit_of(workload: &Workload, name: &str) -> Option<Unit> {
 }
 
 /// The base unit of what a rule reads.
-fn unit_of_rule(rule: &Extract) -> Unit {
+fn unit_of_rule(rule: &Extract, name: &str) -> Unit {
+    match rule.histogram.as_ref().map(|form| form.value) {
+        Some(_) if name.ends_with("_count") => return Unit::Count,
+        // Without a unit it is the table that tells it, and it is a time.
+        Some(Form::Ranges) if rule.unit.is_none() => return Unit::Second,
+        _ => {}
+    }
     let written = rule.unit.as_ref().map(|unit| unit.value.clone()).unwrap_or_default();
     Scale::named(&written).map_or_else(|| Unit::from(written), |(unit, _)| unit)
+}
+
+/// The metrics that the entry `name` of `extract` gives.
+fn names_of_rule(name: &str, rule: &Extract) -> Vec<String> {
+    if rule.histogram.is_some() { histogram::names(name) } else { vec![name.to_owned()] }
 }
 
 /// Two metrics of one name would be one in the report.
 fn twins(metrics: &Metrics, problems: &mut Vec<Problem>) {
     let Some(parser) = metrics.tool.as_deref().and_then(|tool| parser(tool)) else { return };
     let of_tool = parser.metrics();
-    let is_twin = |name: &&Text| of_tool.iter().any(|metric| metric.name == name.as_str());
-    for name in metrics.extract.keys().filter(is_twin) {
+    let is_twin = |(name, rule): &(&Text, &Extract)| {
+        names_of_rule(name, rule).iter().any(|name| of_tool.iter().any(|metric| metric.name == name))
+    };
+    for (name, _) in metrics.extract.iter().filter(is_twin) {
         problems.push(
             Problem::at(name.span, format!("`{}` is a metric of `{}` already", name.value, parser.tool()))
                 .help("choose another name"),
@@ -98,7 +112,7 @@ pub fn names(workload: &Workload) -> Vec<String> {
             true => headline.map(|metric| metric.name.to_owned()).collect(),
             false => metrics.keep.values.iter().map(|name| name.value.clone()).collect(),
         };
-        let extracted = metrics.extract.keys().map(|name| name.value.clone());
+        let extracted = metrics.extract.iter().flat_map(|(name, rule)| names_of_rule(name, rule));
         of_tool.into_iter().chain(extracted).map(|name| format!("{prefix}{name}")).collect::<Vec<_>>()
     };
     let services = workload

@@ -3,6 +3,7 @@
 
 mod check;
 mod csv;
+mod histogram;
 mod json;
 mod lines;
 mod number;
@@ -11,11 +12,12 @@ mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Measurement;
+use super::{Measurement, Read};
 use crate::spec::metric::{Extract, Rule};
 use crate::units::{Scale, Unit};
 
 pub(super) use check::check;
+pub(super) use histogram::labels as labels_of_tag;
 pub(super) use source::output_name;
 
 /// Why a last line without its line feed is not read: whoever wrote it may not have come to its end.
@@ -43,17 +45,21 @@ pub(super) fn read(
     extract: &Extract,
     outputs: &BTreeMap<String, &[u8]>,
     service: Option<&str>,
-) -> Result<Vec<Measurement>, String> {
+) -> Result<Read, String> {
     let from = extract.from.as_ref().map_or("stdout", |from| from.as_str());
     let bytes = source::bytes(&extract.source(), outputs, service)
         .ok_or_else(|| format!("`{name}` can't be read: there is no file `{from}`"))?;
     let rules = extract.rules();
+    if let Some(Rule::Histogram(form)) = rules.first() {
+        let found = histogram::read(name, extract, *form, bytes);
+        return found.map_err(|reason| format!("`{name}` is no histogram: {reason}, in {from}"));
+    }
     let (shown, values) = match rules.first() {
         Some(Rule::Regex(pattern)) => (pattern.as_str(), regex::read(pattern, bytes)),
         Some(Rule::Json(path)) => (path.as_str(), json::read(path, bytes)),
         Some(Rule::Csv(table)) => ("csv", csv::read(table, bytes)),
         Some(Rule::Lines(pattern)) => (pattern.as_str(), lines::read(pattern, bytes)),
-        None => (name, Err("has no rule".to_owned())),
+        Some(Rule::Histogram(_)) | None => (name, Err("has no rule".to_owned())),
     };
     let values = values.map_err(|reason| format!("`{shown}` of `{name}` {reason}, in {from}"))?;
     let written = extract.unit.as_ref().map(|unit| unit.value.clone()).unwrap_or_default();
@@ -72,7 +78,8 @@ pub(super) fn read(
             }
         }
     };
-    values.into_iter().map(measured).collect()
+    let measurements = values.into_iter().map(measured).collect::<Result<_, _>>()?;
+    Ok(Read { measurements, ..Read::default() })
 }
 
 /// `values`, if each has labels of its own and they are not too many; `what` they are: lines, rows.
@@ -110,7 +117,7 @@ mod tests {
             ..Extract::default()
         };
         let outputs = BTreeMap::from([("files/out/rate.txt".to_owned(), &b"rate 1.5\n"[..])]);
-        let found = read("rate", &extract, &outputs, None).unwrap();
+        let found = read("rate", &extract, &outputs, None).unwrap().measurements;
         let expected = Measurement {
             name: "rate".into(),
             value: 1_572_864.0,
@@ -156,12 +163,11 @@ mod tests {
         for (extract, output) in rules() {
             let read = |length: usize| {
                 let outputs = BTreeMap::from([("stdout".to_owned(), &output.as_bytes()[..length])]);
-                read("m", &extract, &outputs, None)
+                read("m", &extract, &outputs, None).unwrap_or_default().measurements
             };
             let whole = read(output.len());
             for length in 0..output.len() {
-                for found in read(length).unwrap_or_default() {
-                    let whole = whole.as_deref().unwrap_or_default();
+                for found in read(length) {
                     assert!(
                         whole.contains(&found),
                         "{:?} cut to {:?}: {found:?}",
@@ -172,6 +178,7 @@ mod tests {
             }
         }
     }
+
     #[test]
     fn a_log_is_no_result() {
         let output: String = (0..=MOST).map(|line| format!("line {line} took 5 s\n")).collect();
@@ -191,7 +198,7 @@ mod tests {
                 damage.iter().for_each(|(place, byte)| bytes[place % length] = *byte);
                 let outputs = BTreeMap::from([("stdout".to_owned(), &bytes[..])]);
                 let found = read("m", &extract, &outputs, None).unwrap_or_default();
-                prop_assert!(found.iter().all(|measurement| measurement.value.is_finite()));
+                prop_assert!(found.measurements.iter().all(|measurement| measurement.value.is_finite()));
             }
         }
     }

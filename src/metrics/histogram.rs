@@ -17,7 +17,7 @@ pub mod values;
 
 use serde::{Deserialize, Serialize};
 
-pub use measured::{measurements, warnings};
+pub use measured::{measurements, names, warnings};
 pub use rank::smallest_count;
 
 use stored::Stored;

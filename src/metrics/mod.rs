@@ -13,10 +13,12 @@ mod tools;
 mod workload;
 
 use std::collections::BTreeMap;
+use std::io::BufRead;
 
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Better, Fixed, Unit};
+use histogram::Histogram;
 
 pub use check::{ELAPSED, check, names};
 pub use long::needed;
@@ -79,6 +81,8 @@ pub struct Values {
     pub version: Option<String>,
     /// What changes in the course of the trial. No point of it is a sample.
     pub series: Vec<Series>,
+    /// Distributions of many values each.
+    pub histograms: Vec<Distribution>,
 }
 
 /// What is read of a trial besides values.
@@ -90,19 +94,37 @@ pub struct Details {
     /// Quantities over the time of the trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Series>,
+    /// Distributions of many values each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub histograms: Vec<Distribution>,
 }
 
 impl Details {
     /// Whether nothing was read.
     pub fn is_empty(&self) -> bool {
-        self.tools.is_empty() && self.series.is_empty()
+        self.tools.is_empty() && self.series.is_empty() && self.histograms.is_empty()
     }
 
     /// These and `others`.
     pub fn extend(&mut self, others: Details) {
         self.tools.extend(others.tools);
         self.series.extend(others.series);
+        self.histograms.extend(others.histograms);
     }
+}
+
+/// The many values of one quantity in one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// The quantity, e.g. `latency`.
+    pub name: String,
+    /// The base unit of its values.
+    pub unit: Unit,
+    /// What tells apart several distributions of one quantity.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// How many values lie where.
+    pub histogram: Histogram,
 }
 
 /// A quantity over the time of one trial, as the tool reports it meanwhile.
@@ -178,6 +200,11 @@ pub trait MetricParser: Sync {
     /// Whether a line of a long output says something; one that does not is never kept. The line may be cut.
     fn needs(&self, _line: &[u8]) -> bool {
         true
+    }
+    /// Reads a standard output that may be longer than memory, where its form allows; none where it is to be read
+    /// as a whole, and then nothing was taken from it.
+    fn read_long(&self, _reader: &mut dyn BufRead) -> Option<Reading> {
+        None
     }
     /// Whether the tool can tell a quantity over the time of the trial.
     fn has_series(&self) -> bool {

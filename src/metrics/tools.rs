@@ -5,6 +5,7 @@ mod cyclictest;
 mod dd;
 mod fio;
 mod hdparm;
+mod histogram;
 mod hyperfine;
 mod ioping;
 mod iozone;
@@ -31,6 +32,7 @@ pub const TOOLS: &[&dyn MetricParser] = &[
     &dd::Dd,
     &fio::Fio,
     &hdparm::Hdparm,
+    &histogram::Histogram,
     &hyperfine::Hyperfine,
     &ioping::Ioping,
     &iozone::Iozone,

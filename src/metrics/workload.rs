@@ -48,7 +48,7 @@ pub fn read(
         None => Read::default(),
     };
     for (name, extract) in &metrics.extract {
-        read.measurements.extend(extract::read(name, extract, outputs, service)?);
+        read.extend(extract::read(name, extract, outputs, service)?);
     }
     Ok(match service {
         Some(service) => read.of_service(service),
@@ -57,11 +57,18 @@ pub fn read(
 }
 
 impl Read {
+    fn extend(&mut self, other: Read) {
+        self.measurements.extend(other.measurements);
+        self.warnings.extend(other.warnings);
+        self.details.extend(other.details);
+    }
+
     /// The same under the names that it has outside of its service.
     fn of_service(mut self, service: &str) -> Self {
         let outside = |name: &str| format!("{service}.{name}");
         self.measurements.iter_mut().for_each(|found| found.name = outside(&found.name));
         self.details.series.iter_mut().for_each(|found| found.name = outside(&found.name));
+        self.details.histograms.iter_mut().for_each(|found| found.name = outside(&found.name));
         let tools = std::mem::take(&mut self.details.tools);
         self.details.tools = tools.into_iter().map(|(tool, version)| (outside(&tool), version)).collect();
         self
@@ -73,7 +80,11 @@ fn of_tool(metrics: &Metrics, parser: &dyn MetricParser, values: Values) -> Resu
     let tools = values.version.map(|version| (parser.tool().to_owned(), version)).into_iter().collect();
     let series = if metrics.series { values.series } else { Vec::new() };
     let measurements = kept(metrics, parser, values.measurements)?;
-    Ok(Read { measurements, warnings: values.warnings, details: Details { tools, series } })
+    Ok(Read {
+        measurements,
+        warnings: values.warnings,
+        details: Details { tools, series, histograms: values.histograms },
+    })
 }
 
 /// Whether `metrics`, of the workload or of a `service`, are read out of the output called `name`.

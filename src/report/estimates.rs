@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::notes;
 use super::number::{NOTHING, fixed, place};
 use super::view::{Column, MetricTable, Table, distinct};
-use crate::analysis::{Mean, Ratio, Summary, differences};
+use super::{distributions, notes};
+use crate::analysis::{Mean, Ratio, Summary, differences, versions};
 use crate::record::{ELAPSED, PlannedCell, Run, word};
 use crate::units::Scale;
 
@@ -14,14 +14,17 @@ use crate::units::Scale;
 /// only where a workload has no other metric; its numbers are in `summary.csv` always.
 pub(super) fn metric_tables(run: &Run, summaries: &[Summary<'_>]) -> Vec<MetricTable> {
     let manifest = &run.manifest;
+    let figures = distributions::other_figures(run);
     let workloads = distinct(manifest.cells.iter().map(|cell| &cell.workload));
     let tables = workloads.iter().flat_map(|workload| {
         let of_workload: Vec<_> = summaries.iter().filter(|one| one.cell.workload == *workload).collect();
         // What labels tell apart stands in one table.
         let quantity = |one: &Summary<'_>| (one.metric.name.clone(), one.metric.unit.clone());
         let mut metrics = distinct(of_workload.iter().map(|one| quantity(one)).collect::<Vec<_>>().iter());
-        let alone = metrics.len() == 1;
-        metrics.retain(|(name, _)| alone || *name != ELAPSED);
+        // The table of its values shows the other figures of a distribution, from all trials together.
+        let in_table = |name: &str| figures.iter().any(|figure| figure == name);
+        let alone = metrics.iter().filter(|(name, _)| !in_table(name)).count() == 1;
+        metrics.retain(|(name, _)| (alone || *name != ELAPSED) && !in_table(name));
         let of_metric = |metric| of_workload.iter().copied().filter(|one| quantity(one) == metric).collect();
         metrics.into_iter().map(|metric| metric_table(run, of_metric(metric))).collect::<Vec<_>>()
     });
@@ -37,13 +40,13 @@ fn metric_table(run: &Run, summaries: Vec<&Summary<'_>>) -> Option<MetricTable> 
     let first = summaries.first()?;
     let metric = &first.metric;
     let cells: Vec<&PlannedCell> = summaries.iter().map(|one| one.cell).collect();
-    let unlike = differences(&cells, &metric.name, &run.hosts);
+    let unlike = differences(&cells, &metric.name, &run.hosts, &versions(run));
     let medians: Vec<f64> =
         summaries.iter().filter_map(|one| one.sample).map(|sample| sample.median).collect();
     let asked = run.manifest.units.get(&metric.name).and_then(|unit| Scale::named(unit));
     let asked = asked.filter(|(unit, _)| *unit == metric.unit).map(|(_, scale)| scale);
     let scale = asked.unwrap_or_else(|| metric.unit.scale(&medians));
-    let varying = varying_parameters(&summaries);
+    let varying = varying_parameters(&cells);
     let labels: Vec<_> = summaries.iter().map(|one| column_label(one.cell, &varying)).collect();
     let names: BTreeSet<&String> = summaries.iter().flat_map(|one| one.metric.labels.keys()).collect();
     let row = |one: &Summary<'_>| -> Vec<String> {
@@ -86,15 +89,14 @@ fn metric_table(run: &Run, summaries: Vec<&Summary<'_>>) -> Option<MetricTable> 
     })
 }
 
-/// The parameters that tell the columns apart.
-fn varying_parameters<'a>(summaries: &[&'a Summary<'_>]) -> BTreeSet<&'a str> {
-    let names = summaries.iter().flat_map(|one| one.cell.parameters.keys());
-    let values =
-        |name: &str| summaries.iter().map(|one| one.cell.parameters.get(name)).collect::<BTreeSet<_>>();
+/// The parameters that tell `cells` apart.
+pub(super) fn varying_parameters<'a>(cells: &[&'a PlannedCell]) -> BTreeSet<&'a str> {
+    let names = cells.iter().flat_map(|cell| cell.parameters.keys());
+    let values = |name: &str| cells.iter().map(|cell| cell.parameters.get(name)).collect::<BTreeSet<_>>();
     names.map(String::as_str).filter(|name| values(name).len() > 1).collect()
 }
 
-fn column_label(cell: &PlannedCell, varying: &BTreeSet<&str>) -> String {
+pub(super) fn column_label(cell: &PlannedCell, varying: &BTreeSet<&str>) -> String {
     let parameters = cell.parameters.iter().filter(|(name, _)| varying.contains(name.as_str()));
     let parts = parameters.map(|(name, value)| format!("{name}={value}"));
     std::iter::once(cell.environment.clone()).chain(parts).collect::<Vec<_>>().join(", ")

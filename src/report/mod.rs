@@ -3,6 +3,7 @@
 //! beside the records.
 
 mod csv;
+mod distributions;
 mod estimates;
 mod index;
 mod markdown;

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{estimates, notes, sections};
+use super::{distributions, estimates, notes, sections};
 use crate::analysis::{Summary, open, suspicious_hosts};
 use crate::record::{Manifest, Phase, Run, Status};
 
@@ -64,6 +64,9 @@ pub struct ReportView {
     pub suspicious: Vec<String>,
     /// One table a workload and metric.
     pub metrics: Vec<MetricTable>,
+    /// One table a workload and quantity of which each trial has many values.
+    #[serde(default)]
+    pub distributions: Vec<DistributionTable>,
     /// Trials, stage and reason of what is not ok.
     pub failures: Option<Table>,
     /// What a reader should know besides.
@@ -72,6 +75,19 @@ pub struct ReportView {
     pub caches: Option<Table>,
     /// Facts as rows, machines as columns.
     pub machines: Option<Table>,
+}
+
+/// The many values of one quantity of one workload: a row a cell, percentiles as columns.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DistributionTable {
+    /// The workload's name.
+    pub workload: String,
+    /// What was measured many times in each trial, e.g. `latency`.
+    pub quantity: String,
+    /// The unit of all figures; empty for bare numbers.
+    pub unit: String,
+    /// The figures, each percentile with its 95 % interval.
+    pub table: Table,
 }
 
 /// The estimates of one metric of one workload: hosts as rows, environments and varying parameters as
@@ -171,6 +187,7 @@ impl ReportView {
             commit: manifest.commit.clone(),
             suspicious: suspicious_hosts(run).iter().map(notes::suspicious).collect(),
             metrics: estimates::metric_tables(run, summaries),
+            distributions: distributions::tables(run),
             failures: sections::failures(run),
             warnings: sections::warnings(run, summaries),
             caches: sections::caches(&run.records),

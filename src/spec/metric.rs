@@ -41,7 +41,7 @@ impl Metrics {
     }
 }
 
-/// A metric read by a rule of the file's own: exactly one of `regex`, `json`, `csv` and `lines`.
+/// A metric read by a rule of the file's own: exactly one of `regex`, `json`, `csv`, `lines` and `histogram`.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = schema::exactly_one(Extract::RULES)))]
@@ -65,6 +65,12 @@ pub struct Extract {
     ///
     /// Example: `lines: "^(?<operation>\\w+): (?<value>\\S+) MB/s$"`
     pub lines: Option<Text>,
+    /// Many values of one trial, such as the latency of each message: `values`, one a line; `ranges`, a table of
+    /// ranges and counts; or `log`, what HdrHistogram writes. The metrics are `NAME_mean`, `NAME_min`, `NAME_max`,
+    /// `NAME_count`, and `NAME_p50` to `NAME_p99.99` as far as there are enough values.
+    ///
+    /// Example: `histogram: values`
+    pub histogram: Option<Located<Form>>,
     /// Where it is read from: `stdout`, `stderr`, `services.NAME.stdout`, `services.NAME.stderr`, or a file that
     /// `fetch` brings, by its path.
     ///
@@ -82,6 +88,18 @@ pub struct Extract {
     ///
     /// Default: not said, and the mean is the arithmetic one. Example: `fixed: work`
     pub fixed: Option<Located<Fixed>>,
+}
+
+/// How many values of one trial are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// One a line.
+    Values,
+    /// A table of ranges and counts, where the fullest range may be opened a second time.
+    Ranges,
+    /// An interval log or a table of percentiles of HdrHistogram.
+    Log,
 }
 
 /// Which cells of comma-separated values are read. Blanks round a cell do not count.
@@ -123,6 +141,8 @@ pub enum Rule<'a> {
     Csv(&'a Located<Csv>),
     /// By a pattern for each line.
     Lines(&'a Text),
+    /// As the distribution of many values.
+    Histogram(Form),
 }
 
 /// Where a metric of the file's own is read from.
@@ -143,16 +163,17 @@ pub enum Source {
 
 impl Extract {
     /// The keys of the rules.
-    pub const RULES: &[&str] = &["regex", "json", "csv", "lines"];
+    pub const RULES: &[&str] = &["regex", "json", "csv", "lines", "histogram"];
 
     /// Every rule that is written; a checked spec has one.
     pub fn rules(&self) -> Vec<Rule<'_>> {
-        let Extract { regex, json, csv, lines, .. } = self;
+        let Extract { regex, json, csv, lines, histogram, .. } = self;
         let rules = [
             regex.as_ref().map(Rule::Regex),
             json.as_ref().map(Rule::Json),
             csv.as_ref().map(Rule::Csv),
             lines.as_ref().map(Rule::Lines),
+            histogram.as_ref().map(|form| Rule::Histogram(form.value)),
         ];
         rules.into_iter().flatten().collect()
     }
@@ -213,6 +234,7 @@ impl Rule<'_> {
             Rule::Json(_) => "json",
             Rule::Csv(_) => "csv",
             Rule::Lines(_) => "lines",
+            Rule::Histogram(_) => "histogram",
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::schema::{SCHEMA, assert_fresh, mistakes};
 
 /// Parts of the schema in plain words: what a key of such a type holds.
 const WORDS: &[(&str, &str)] = &[
+    ("Form", "`values`, `ranges` or `log`"),
     ("Adaptive", "[keys](#adaptive)"),
     ("Amount", "amount of memory"),
     ("Axis", "value, list or range"),

@@ -12,6 +12,7 @@ mod cli_explain;
 mod cli_extract;
 mod cli_init;
 mod cli_plan;
+mod details;
 mod docs;
 mod end_to_end;
 mod failures;

@@ -66,6 +66,7 @@ fn rules(name: &Text, extract: &Extract, problems: &mut Vec<Problem>) {
             Rule::Json(path) => json(path, problems),
             Rule::Csv(table) => csv(table, problems),
             Rule::Lines(pattern) => lines(pattern, problems),
+            Rule::Histogram(_) => {}
         }
     }
 }

@@ -19,7 +19,7 @@ const DOUBT: f64 = 0.002;
 pub fn measurements(name: &str, unit: &Unit, histogram: &Histogram) -> Vec<Measurement> {
     let better = (*unit == Unit::Second).then_some(Better::Lower);
     let measured = |figure: &str, value: f64, unit: &Unit, better| Measurement {
-        name: format!("{name}_{figure}"),
+        name: of(name, figure),
         value,
         unit: unit.clone(),
         better,
@@ -39,12 +39,28 @@ pub fn warnings(name: &str, unit: &Unit, histogram: &Histogram) -> Vec<String> {
         let bounds = estimate.bounds;
         bounds.high - bounds.low > estimate.value.abs() * DOUBT
     });
-    let unit = unit.as_str();
+    let unit = if unit.as_str().is_empty() { String::new() } else { format!(" {unit}") };
     let sentence = |(figure, Estimate { value, bounds }): (&str, Estimate)| {
         let (low, high) = (bounds.low, bounds.high);
-        format!("{name}_{figure} is only known to lie between {low} and {high} {unit}: {value} is taken")
+        format!("{} is only known to lie between {low} and {high}{unit}: {value} is taken", of(name, figure))
     };
     open.map(sentence).collect()
+}
+
+/// The names of all metrics that a histogram called `name` can give.
+pub fn names(name: &str) -> Vec<String> {
+    let percentiles = PERCENTILES.iter().map(|(figure, _)| *figure);
+    ["mean", "min", "max"]
+        .into_iter()
+        .chain(percentiles)
+        .chain(["count"])
+        .map(|figure| of(name, figure))
+        .collect()
+}
+
+/// The name of a figure; one without a name of its own is called by what it is.
+fn of(name: &str, figure: &str) -> String {
+    if name.is_empty() { figure.to_owned() } else { format!("{name}_{figure}") }
 }
 
 fn figures(histogram: &Histogram) -> Vec<(&'static str, Estimate)> {
