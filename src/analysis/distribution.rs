@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use indexmap::IndexMap;
-
 use super::interval::Interval;
 use crate::metrics::Distribution;
 use crate::metrics::histogram::{Histogram, smallest_count};
@@ -46,7 +44,7 @@ impl Merged<'_> {
 
 /// Every distribution of the measured trials that are ok, by cell in the order of the manifest.
 pub fn distributions(run: &Run) -> Vec<Merged<'_>> {
-    let mut merged: IndexMap<(usize, &str, &Unit, &BTreeMap<String, String>), Merged<'_>> = IndexMap::new();
+    let mut merged: BTreeMap<_, Merged<'_>> = BTreeMap::new();
     let cells: BTreeMap<&str, usize> =
         run.manifest.cells.iter().enumerate().map(|(place, cell)| (cell.cell.as_str(), place)).collect();
     let counted =
@@ -55,7 +53,7 @@ pub fn distributions(run: &Run) -> Vec<Merged<'_>> {
         let Some(place) = cells.get(record.cell.as_str()) else { continue };
         for Distribution { name, unit, labels, histogram } in &record.details.histograms {
             merged
-                .entry((*place, name, unit, labels))
+                .entry((*place, name.as_str(), unit, labels))
                 .and_modify(|all| {
                     all.trials += 1;
                     all.histogram.merge(histogram);
@@ -70,6 +68,5 @@ pub fn distributions(run: &Run) -> Vec<Merged<'_>> {
                 });
         }
     }
-    merged.sort_by(|one, _, other, _| one.cmp(other));
     merged.into_values().collect()
 }

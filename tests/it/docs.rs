@@ -249,3 +249,15 @@ fn every_whole_file_of_the_page_is_planned() {
     assert!(blocks.len() >= 2);
     blocks.iter().for_each(|yaml| must_plan(yaml));
 }
+
+/// The example of a tool is the tool.
+#[test]
+fn the_example_of_a_tool_is_its_file() {
+    let page = fs::read_to_string("CONTRIBUTING.md").unwrap();
+    let example = page.split("```rust\n").nth(1).unwrap().split("```").next().unwrap();
+    let file = fs::read_to_string("src/metrics/tools/mbw.rs").unwrap();
+    let without_blanks =
+        |text: &str| text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+    let file = without_blanks(&file.replace("const MEBIBYTE: f64 = 1_048_576.0;\n", ""));
+    assert!(file.contains(&without_blanks(example)), "copy it anew");
+}

@@ -2,11 +2,11 @@
 //! line. None of them says what is measured, so that figures have the number's own unit, but for a table that
 //! tells it. A rule of `extract` gives them a name and a unit.
 
-use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use crate::metrics::extract::labels_of_tag;
-use crate::metrics::histogram::{self, Histogram as Counts, hdr, ranges, values};
+use crate::metrics::histogram::hdr::{self, Tagged};
+use crate::metrics::histogram::{self, Histogram as Counts, ranges, values};
 use crate::metrics::{Distribution, Metric, MetricParser, Reading, ToolOutput, Values, text};
 use crate::units::Unit;
 
@@ -31,7 +31,7 @@ impl MetricParser for Histogram {
     fn read_long(&self, reader: &mut dyn BufRead) -> Option<Reading> {
         let begin = reader.fill_buf().ok()?;
         let is_number = first_line(begin).is_some_and(|line| line.trim().parse::<f64>().is_ok());
-        let read = || values::read(reader, 1.0).map(|counts| vec![(BTreeMap::new(), counts)]);
+        let read = || values::read(reader, 1.0).map(untagged);
         is_number.then(|| reading(read(), &BARE))
     }
 
@@ -48,19 +48,14 @@ impl MetricParser for Histogram {
         }
         let is_log = ["#[", "\"StartTimestamp\"", "1/(1-Percentile)"].iter().any(|mark| text.contains(mark));
         if is_log {
-            let tagged = hdr::read(&text, 1.0);
-            return reading(
-                tagged
-                    .map(|all| all.into_iter().map(|one| (labels_of_tag(one.tag), one.histogram)).collect()),
-                &BARE,
-            );
+            return reading(hdr::read(&text, 1.0), &BARE);
         }
         // A table that tells its unit is one of times.
         let (counts, unit) = match ranges::read(&text, None) {
             Ok(counts) => (Ok(counts), Unit::Second),
             Err(_) => (ranges::read(&text, Some(1.0)), BARE),
         };
-        reading(counts.map(|counts| vec![(BTreeMap::new(), counts)]), &unit)
+        reading(counts.map(untagged), &unit)
     }
 }
 
@@ -70,13 +65,18 @@ fn first_line(begin: &[u8]) -> Option<&str> {
     text.map_while(Result::ok).map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-fn reading(found: Result<Vec<(BTreeMap<String, String>, Counts)>, String>, unit: &Unit) -> Reading {
+fn untagged(histogram: Counts) -> Vec<Tagged> {
+    vec![Tagged { tag: None, histogram }]
+}
+
+fn reading(found: Result<Vec<Tagged>, String>, unit: &Unit) -> Reading {
     let found = match found {
         Ok(found) => found,
         Err(reason) => return Reading::Failed { reason },
     };
     let mut all = Values::default();
-    for (labels, histogram) in found {
+    for Tagged { tag, histogram } in found {
+        let labels = labels_of_tag(tag);
         let figures = histogram::measurements("", unit, &histogram).into_iter();
         all.measurements.extend(figures.map(|mut figure| {
             figure.labels = labels.clone();
