@@ -10,6 +10,7 @@ use crate::cli::CheckArguments;
 use crate::environments::DEFAULT_WORKDIR;
 use crate::error::{EXIT_FILE, EXIT_OK, EXIT_WORLD, Error};
 use crate::hosts::{Needs, reach};
+use crate::metrics;
 use crate::plan::Cell;
 use crate::plan::substitute::Context;
 use crate::spec::step::{RunStep, Step};
@@ -64,7 +65,9 @@ fn needs(experiment: &Experiment) -> BTreeMap<String, Needs> {
         let environment = &experiment.spec.environments[cell.environment.as_str()];
         let is_native = environment.container.is_none();
         let own = needs.entry(cell.host.clone()).or_default();
-        own.tools.extend(workload.metrics.tool.iter().filter(|_| is_native).map(|tool| tool.value.clone()));
+        let tool = workload.metrics.tool.as_deref().filter(|_| is_native);
+        let program = tool.and_then(|tool| metrics::parser(tool)?.program());
+        own.tools.extend(program.map(str::to_owned));
         let steps = workload.steps().into_iter().chain([&environment.setup, &environment.cleanup]);
         for step in steps.flat_map(|steps| &steps.0) {
             add_step(&mut needs, cell, is_native, &step.value);

@@ -11,6 +11,7 @@ use crate::diagnostic::Sources;
 use crate::environments::{self, DEFAULT_WORKDIR};
 use crate::event::{Event, Facts, Stage};
 use crate::hosts::{self, Machine};
+use crate::metrics;
 use crate::spec::Spec;
 use crate::transports::{TransportError, job};
 
@@ -108,5 +109,7 @@ pub async fn facts(spec: &Spec, machine: &Machine) -> Result<Facts, TransportErr
         .filter_map(|workload| workload.metrics.tool.as_ref())
         .map(|tool| tool.as_str())
         .collect();
-    hosts::facts(&*machine.transport, DEFAULT_WORKDIR, &tools.into_iter().collect::<Vec<_>>()).await
+    let versions: Vec<_> =
+        tools.into_iter().filter_map(|tool| Some((tool, metrics::version_command(tool)?))).collect();
+    hosts::facts(&*machine.transport, DEFAULT_WORKDIR, &versions).await
 }

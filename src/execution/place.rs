@@ -8,6 +8,7 @@ use super::{CLEAN_UP_TIMEOUT, Failure, Run, cell, step};
 use crate::environments::{Place, Settings};
 use crate::event::{Event, Facts, Stage};
 use crate::hosts;
+use crate::metrics::version_command;
 use crate::plan::Cell;
 use crate::plan::substitute::Context;
 use crate::spec::step::{Step, Steps};
@@ -99,7 +100,8 @@ pub(super) async fn tell(run: &Run, cell: &Cell, environment: &str, place: &Plac
         add("image", container.image.clone());
     }
     // A place that can't be asked fails in its first command, with the reason.
-    let found = hosts::place_facts(&*place.transport, workdir, tool.as_slice()).await.unwrap_or_default();
+    let versions: Vec<_> = tool.into_iter().filter_map(|tool| Some((tool, version_command(tool)?))).collect();
+    let found = hosts::place_facts(&*place.transport, workdir, &versions).await.unwrap_or_default();
     for (name, value) in found {
         let is_of_tool = Some(name.as_str()) == tool;
         match (is_of_tool, is_first) {

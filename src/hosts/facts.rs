@@ -25,7 +25,7 @@ fact memory "$(sed -n 's/^MemTotal: *//p' /proc/meminfo)"
 fact virtualisation "$(systemd-detect-virt 2>/dev/null || sed -n 's/^flags.* hypervisor.*/virtual machine/p' /proc/cpuinfo | head -n 1)"
 ls /sys/devices/platform/*/*firmware/get_throttled >/dev/null 2>&1 || fact throttled "$(vcgencmd get_throttled 2>/dev/null | sed -n 's/^throttled=//p')""#;
 
-/// Facts in the order they are shown: `os`, `kernel`, …, then the versions of `tools`. What a machine
+/// Facts in the order they are shown: `os`, `kernel`, …, then the `versions` of tools. What a machine
 /// does not tell is left out. `directory` is where the cells' directories will be made.
 ///
 /// # Errors
@@ -33,26 +33,27 @@ ls /sys/devices/platform/*/*firmware/get_throttled >/dev/null 2>&1 || fact throt
 pub async fn facts(
     transport: &dyn Transport,
     directory: &str,
-    tools: &[&str],
+    versions: &[(&str, String)],
 ) -> Result<IndexMap<String, String>, TransportError> {
     let mut facts = ask(transport, OF_MACHINE).await?;
-    facts.extend(place_facts(transport, directory, tools).await?);
+    facts.extend(place_facts(transport, directory, versions).await?);
     Ok(facts)
 }
 
 /// What can differ from place to place on one machine: the file system of `directory`, and the first line
-/// that each of `tools` prints of its version; a tool that is not there says so.
+/// that each tool prints of its version, by the command beside its name; a tool that is not there says so.
 ///
 /// # Errors
 /// When the place can't be asked.
 pub async fn place_facts(
     transport: &dyn Transport,
     directory: &str,
-    tools: &[&str],
+    versions: &[(&str, String)],
 ) -> Result<IndexMap<String, String>, TransportError> {
     let directory = job::quote(directory);
-    let version = |tool: &&str| format!("fact {tool} \"$({tool} --version 2>&1 | head -n 1)\"\n");
-    let versions: String = tools.iter().map(version).collect();
+    let version =
+        |(tool, command): &(&str, String)| format!("fact {tool} \"$({command} 2>&1 | head -n 1)\"\n");
+    let versions: String = versions.iter().map(version).collect();
     let script = format!(
         r#"mkdir -p {directory} 2>/dev/null
 mount=$(df -P {directory} 2>/dev/null | sed -n '$s/.*% *//p')

@@ -24,7 +24,7 @@ pub use check::{ELAPSED, check, names};
 pub use long::needed;
 pub use plausible::read_tool;
 pub use text::{clean, reason, shown};
-pub use tools::{TOOLS, parser};
+pub use tools::{TOOLS, parser, version_command};
 pub use workload::{Read, add_elapsed, read, reads};
 
 /// One value of a metric from one trial, in its base unit. Never NaN, never infinite.
@@ -193,6 +193,14 @@ pub trait MetricParser: Sync {
     fn tool(&self) -> &'static str;
     /// Every metric this tool can give, as far as their names are ours.
     fn metrics(&self) -> Vec<Metric>;
+    /// The program that is executed; none where it may be one of several, or the shell itself.
+    fn program(&self) -> Option<&'static str> {
+        Some(self.tool())
+    }
+    /// With what option the program tells its version; none where it tells none.
+    fn version_option(&self) -> Option<&'static str> {
+        Some("--version")
+    }
     /// Whether the tool's own names are names of metrics too, as perf's events are.
     fn names_more(&self) -> bool {
         false

@@ -51,6 +51,12 @@ pub const TOOLS: &[&dyn MetricParser] = &[
     &wrk::Wrk,
 ];
 
+/// The command by which `tool` tells its version on its first line, where it does.
+pub fn version_command(tool: &str) -> Option<String> {
+    let parser = parser(tool)?;
+    Some(format!("{} {}", parser.program()?, parser.version_option()?))
+}
+
 /// The parser for `tool`, if it is known.
 pub fn parser(tool: &str) -> Option<&'static dyn MetricParser> {
     TOOLS.iter().copied().find(|parser| parser.tool() == tool)

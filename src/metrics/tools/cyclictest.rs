@@ -20,6 +20,11 @@ impl MetricParser for Cyclictest {
         "cyclictest"
     }
 
+    fn version_option(&self) -> Option<&'static str> {
+        // It begins with the version.
+        Some("--help")
+    }
+
     fn metrics(&self) -> Vec<Metric> {
         vec![LATENCY_MAX, LATENCY_AVG, LATENCY_MIN]
     }

@@ -25,6 +25,10 @@ impl MetricParser for Hdparm {
         "hdparm"
     }
 
+    fn version_option(&self) -> Option<&'static str> {
+        Some("-V")
+    }
+
     fn metrics(&self) -> Vec<Metric> {
         TIMINGS.into_iter().map(|(_, metric)| metric).collect()
     }

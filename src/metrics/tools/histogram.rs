@@ -20,6 +20,10 @@ impl MetricParser for Histogram {
         "histogram"
     }
 
+    fn program(&self) -> Option<&'static str> {
+        None
+    }
+
     fn metrics(&self) -> Vec<Metric> {
         let bare = ["min", "p90", "p95", "p99.9", "p99.99"];
         let headline = ["mean", "max", "p50", "p99"];

@@ -89,6 +89,11 @@ impl MetricParser for Iozone {
         "iozone"
     }
 
+    fn version_option(&self) -> Option<&'static str> {
+        // The second line has it, behind an empty one.
+        Some("-v | sed -n 2p")
+    }
+
     fn metrics(&self) -> Vec<Metric> {
         TESTS.to_vec()
     }

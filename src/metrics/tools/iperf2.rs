@@ -30,6 +30,10 @@ impl MetricParser for Iperf2 {
         "iperf2"
     }
 
+    fn program(&self) -> Option<&'static str> {
+        Some("iperf")
+    }
+
     fn metrics(&self) -> Vec<Metric> {
         vec![THROUGHPUT, RECEIVED, RETRANSMITS, JITTER, LOSS, LOST, PACKETS]
     }

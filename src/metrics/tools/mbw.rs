@@ -20,6 +20,10 @@ impl MetricParser for Mbw {
         "mbw"
     }
 
+    fn version_option(&self) -> Option<&'static str> {
+        None
+    }
+
     fn metrics(&self) -> Vec<Metric> {
         vec![COPY_RATE]
     }

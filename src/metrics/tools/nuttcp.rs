@@ -21,6 +21,10 @@ impl MetricParser for Nuttcp {
         "nuttcp"
     }
 
+    fn version_option(&self) -> Option<&'static str> {
+        Some("-V")
+    }
+
     fn metrics(&self) -> Vec<Metric> {
         vec![THROUGHPUT, RETRANSMITS, ROUND_TRIP, LOSS, LOST, PACKETS]
     }

@@ -25,6 +25,10 @@ impl MetricParser for Ping {
         "ping"
     }
 
+    fn version_option(&self) -> Option<&'static str> {
+        Some("-V")
+    }
+
     fn metrics(&self) -> Vec<Metric> {
         vec![AVERAGE, MINIMUM, MAXIMUM, DEVIATION, LOSS, TRANSMITTED, RECEIVED]
     }

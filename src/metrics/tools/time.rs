@@ -23,6 +23,10 @@ impl MetricParser for Time {
         "time"
     }
 
+    fn program(&self) -> Option<&'static str> {
+        None
+    }
+
     fn metrics(&self) -> Vec<Metric> {
         vec![ELAPSED, USER, SYSTEM, MAX_RSS]
     }
