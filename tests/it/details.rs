@@ -129,3 +129,27 @@ fn tools_of_different_versions_are_told_above_the_table() {
     let report = fs::read_to_string(run.join("report.md")).unwrap();
     assert!(report.contains("`old` has iperf 3.12, `new` iperf 3.16"), "{report}");
 }
+
+#[test]
+fn the_runs_of_hyperfine_are_a_distribution_of_each_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = run(
+        folder.path(),
+        &format!(
+            "workloads:\n  w:\n    run: cat {}\n    metrics: {{ tool: hyperfine }}\nrepetitions: 3\n",
+            fixture("samples/hyperfine/two_commands.json")
+        ),
+    );
+    let text = fs::read_to_string(fixture("samples/hyperfine/two_commands.json")).unwrap();
+    let result: Value = serde_json::from_str(&text).unwrap();
+    let runs = result["results"][0]["times"].as_array().unwrap().len();
+    let report = fs::read_to_string(run.join("report.md")).unwrap();
+    let table = report.split("all values of run_time").nth(1).unwrap();
+    assert!(
+        table.contains(&format!("| {} |", 3 * runs)) || table.contains(&format!(" {} ", 3 * runs)),
+        "{table}"
+    );
+    for result in result["results"].as_array().unwrap() {
+        assert!(table.contains(result["command"].as_str().unwrap()), "{table}");
+    }
+}

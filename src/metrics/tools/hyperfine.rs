@@ -1,11 +1,14 @@
 //! Reads hyperfine's JSON report (`--export-json`). Its own means count runs that failed; here they are made of
 //! the times of valid runs. Its text is rounded and does not say which runs failed: it is not read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::metrics::{Measurement, Metric, MetricParser, Reading, ToolOutput, Values, json, text};
+use crate::metrics::histogram::{Bucket, Histogram};
+use crate::metrics::{
+    Distribution, Measurement, Metric, MetricParser, Reading, ToolOutput, Values, json, text,
+};
 use crate::units::{Better, Unit};
 
 /// The hyperfine parser.
@@ -86,6 +89,7 @@ fn values(report: &[Value], warnings: Vec<String>) -> Result<Values, String> {
                 values
                     .measurements
                     .extend(times.measurements(result).map(|one| one.labelled("command", command)));
+                values.histograms.push(times.distribution(command)?);
                 values.warnings.extend(doubt.map(|doubt| format!("`{command}`: {doubt}")));
             }
             Err(reason) => left_out.push(format!("`{command}` has no time: {reason}")),
@@ -139,6 +143,14 @@ impl Times {
         let mut sorted = valid;
         sorted.sort_by(f64::total_cmp);
         Ok((Self { sorted, is_part }, doubt))
+    }
+
+    /// The time of each run.
+    fn distribution(&self, command: &str) -> Result<Distribution, String> {
+        let runs = self.sorted.iter().map(|time| Bucket { low: *time, high: *time, count: 1 });
+        let labels = BTreeMap::from([("command".to_owned(), command.to_owned())]);
+        let histogram = Histogram::new(runs.collect())?;
+        Ok(Distribution { name: "run_time".to_owned(), unit: Unit::Second, labels, histogram })
     }
 
     fn measurements(&self, result: &Value) -> impl Iterator<Item = Measurement> {
