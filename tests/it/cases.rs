@@ -106,7 +106,9 @@ fn containers_that_ended(folder: &Path, case: &Value) {
         // Whatever the end of a container is, it is a failure.
         assert_eq!(expected["status"], "failed");
         assert_eq!(end, Some(of_class[expected["error_class"].as_str().unwrap()]), "{name}");
-        let claims = end.unwrap().to_string().contains("memory");
+        let words = end.unwrap().to_string();
+        let claims = words.contains("memory");
+        assert_eq!(words.contains("(SIGKILL)"), !claims, "{words}");
         assert_eq!(claims, expected.get("must_not_claim").is_none(), "{name}");
         state.running = Some(true);
         assert_eq!(End::of(&state), None, "{name}");

@@ -45,7 +45,12 @@ impl fmt::Display for End {
             End::ProcessOutOfMemory => {
                 out.write_str("a process of its container was ended for using too much memory")
             }
-            End::Killed => out.write_str("its container was ended by SIGKILL, by whom is not known"),
+            End::Killed => {
+                write!(
+                    out,
+                    "its container ended with exit code {KILLED}: killed (SIGKILL), by whom is not known"
+                )
+            }
             End::Code(code) => write!(out, "its container ended with exit code {code}"),
         }
     }
