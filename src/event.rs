@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::metrics::{Details, Measurement};
 use crate::plan::Trial;
 
-pub use noise::{Noise, Suspicion, Wait};
+pub use noise::{Noise, Suspicion, Throttling, Wait};
 
 /// Something that happened in a run.
 #[derive(Debug, Clone)]

@@ -29,6 +29,7 @@ pub mod record;
 pub mod report;
 pub mod secrets;
 pub mod spec;
+pub mod terminal;
 pub mod transports;
 pub mod ui;
 pub mod units;

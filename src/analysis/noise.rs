@@ -1,11 +1,11 @@
 //! Which measured trials are suspicious, why, and on which host. They stay in every estimate: a mark says
 //! that a reader should look, not that a value is wrong.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
-use crate::record::{Noise, Phase, Record, Run, Status, Suspicion};
+use crate::record::{Noise, Phase, Record, Run, Status, Suspicion, Throttling};
 
 /// The suspicious trials of one host.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,8 @@ pub struct SuspiciousHost<'a> {
     pub suspicious: usize,
     /// For each reason how many trials have it, and the worst figure where it has one.
     pub reasons: BTreeMap<Suspicion, (usize, Option<f64>)>,
+    /// By what its firmware has held the CPU back in any of them, where it tells.
+    pub throttled_by: BTreeSet<Throttling>,
 }
 
 /// Whether something disturbed a trial, on its own host or on that of a service.
@@ -44,12 +46,19 @@ pub fn suspicious_hosts(run: &Run) -> Vec<SuspiciousHost<'_>> {
 
 impl<'a> SuspiciousHost<'a> {
     fn new(host: &'a str) -> Self {
-        SuspiciousHost { host, trials: 0, suspicious: 0, reasons: BTreeMap::new() }
+        SuspiciousHost {
+            host,
+            trials: 0,
+            suspicious: 0,
+            reasons: BTreeMap::new(),
+            throttled_by: BTreeSet::new(),
+        }
     }
 
     fn add(&mut self, noise: &Noise) {
         self.trials += 1;
         self.suspicious += usize::from(!noise.suspicious.is_empty());
+        self.throttled_by.extend(&noise.throttled_by);
         for suspicion in &noise.suspicious {
             let (count, worst) = self.reasons.entry(*suspicion).or_default();
             *count += 1;

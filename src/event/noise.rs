@@ -52,6 +52,12 @@ pub struct Noise {
     /// Whether the CPU was slowed down for its heat or its supply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<bool>,
+    /// By what a Raspberry Pi's firmware has held the CPU back meanwhile; empty for other machines.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub throttled_by: Vec<Throttling>,
+    /// By what it had done so since the machine's start, but not meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub throttled_earlier: Vec<Throttling>,
     /// Why the figures of the trial are to be taken with care.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suspicious: Vec<Suspicion>,
@@ -62,6 +68,20 @@ impl Noise {
     pub fn is_empty(&self) -> bool {
         *self == Noise::default()
     }
+}
+
+/// By what a Raspberry Pi's firmware holds the CPU back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Throttling {
+    /// The supply is too low.
+    UnderVoltage,
+    /// The frequency is capped.
+    FrequencyCapped,
+    /// It is throttled.
+    Throttled,
+    /// The soft temperature limit is reached.
+    SoftTemperatureLimit,
 }
 
 /// Why a trial is suspicious.

@@ -12,6 +12,7 @@ use crate::event::{Event, Stage};
 use crate::plan::Cell;
 use crate::plan::substitute::Context;
 use crate::spec::{Text, Workload};
+use crate::transports::docker::End;
 use crate::transports::{TransportError, job};
 
 /// What of a cell's clean-up has failed since it was last asked: it is told at once, and goes into the
@@ -174,7 +175,8 @@ impl CellState {
     }
 
     /// After a trial: what only it was to have is removed, and a container that has died, so that the next
-    /// trial gets another. Returns why one died.
+    /// trial gets another. Returns why one died, or that the memory of the trial's own was too little: that is
+    /// asked after every trial, since a shell ends well without its child.
     pub(super) async fn after_trial(&mut self, run: &Run, cell: &Cell, has_failed: bool) -> Option<String> {
         let mut told = None;
         for service in std::mem::take(&mut self.services) {
@@ -190,12 +192,10 @@ impl CellState {
             Some(place) => place::death(place, has_failed).await,
             None => None,
         };
-        if let Some(place) = self.place.as_ref().filter(|_| has_failed && death.is_none())
+        if let Some(place) = self.place.as_ref().filter(|_| death.is_none())
             && place::was_out_of_memory(place).await
         {
-            told.get_or_insert_with(|| {
-                "a process of its container was ended for using too much memory".into()
-            });
+            told.get_or_insert_with(|| End::ProcessOutOfMemory.to_string());
         }
         if (self.is_fresh || death.is_some())
             && let Some(place) = self.place.take()

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use super::Run;
 use crate::environments::Place;
-use crate::event::{Noise, Suspicion};
+use crate::event::{Noise, Suspicion, Throttling};
 use crate::hosts::cpu_time::{CpuTimes, ProcessTime, TICKS_PER_SECOND};
 use crate::hosts::{Sensors, degrees};
 use crate::transports::job::{Ended, Probes};
@@ -24,10 +24,14 @@ const OTHERS_SECONDS: f64 = 0.2;
 const LOAD_OF_STEPS: f64 = 1.0;
 /// A busy program adds 1 to the load within minutes, and half of it within 42 s.
 const LOAD_MARGIN: f64 = 0.5;
-/// The bits of a Raspberry Pi's `get_throttled` that hold now: supply too low, frequency capped, throttled,
-/// soft temperature limit. The same 16 places higher say that it was so since the start, or since the last
-/// reading where the kernel clears them.
-const THROTTLED_NOW: u32 = 0xf;
+/// The bits of a Raspberry Pi's `get_throttled` that hold now, from the lowest. The same 16 places higher say
+/// that it was so since the start, or since the last reading where the kernel clears them.
+const THROTTLED_NOW: [Throttling; 4] = [
+    Throttling::UnderVoltage,
+    Throttling::FrequencyCapped,
+    Throttling::Throttled,
+    Throttling::SoftTemperatureLimit,
+];
 
 /// What must be known beside the probes.
 #[derive(Debug, Default)]
@@ -199,8 +203,10 @@ impl Both<'_> {
         let bits = |line: &str| u32::from_str_radix(line.trim_start_matches("0x"), 16).ok();
         let of_pi = self.before.ending("/get_throttled").filter_map(|(path, _)| self.pair(path, bits));
         let of_pi = of_pi.map(|(before, after)| {
-            let since_start = |bits: u32| bits >> 16 & THROTTLED_NOW;
-            (before | after) & THROTTLED_NOW != 0 || since_start(after) & !since_start(before) != 0
+            let meanwhile = before | after | (after >> 16 & !(before >> 16));
+            noise.throttled_by = throttling(meanwhile);
+            noise.throttled_earlier = throttling(before >> 16 & !meanwhile);
+            !noise.throttled_by.is_empty()
         });
         let found: Vec<bool> = [rises("_throttle_count"), held_back("/cur_state"), of_pi.collect()].concat();
         noise.throttled = (!found.is_empty()).then(|| found.contains(&true));
@@ -208,6 +214,12 @@ impl Both<'_> {
             noise.suspicious.push(Suspicion::Throttled);
         }
     }
+}
+
+/// The lowest bits of `get_throttled` by name.
+fn throttling(bits: u32) -> Vec<Throttling> {
+    let all = THROTTLED_NOW.into_iter().enumerate();
+    all.filter(|(place, _)| bits >> place & 1 == 1).map(|(_, throttling)| throttling).collect()
 }
 
 /// To hundredths: more is not in the kernel's figures.

@@ -61,11 +61,18 @@ pub(super) async fn execute(
         Err(failure) => Err(failure),
     };
     let death = state.after_trial(run, cell, result.is_err()).await;
+    let result = match (result, death) {
+        // What goes on without a process that was killed has done less than its work, whatever it says.
+        (Ok(_), Some(death)) => Err(Failure::new(Stage::Run, death)),
+        (Err(failure), Some(death)) => {
+            Err(Failure { reason: format!("{}; {death}", failure.reason), ..failure })
+        }
+        (result, None) => result,
+    };
     let (measurements, failure) = match result {
         Ok(measurements) => (measurements, None),
         Err(failure) if run.stop.is_cancelled() => (Vec::new(), Some(run.interrupted(failure.stage))),
-        Err(mut failure) => {
-            failure.reason.extend(death.map(|death| format!("; {death}")));
+        Err(failure) => {
             state.after_failure(&failure);
             (Vec::new(), Some(failure))
         }

@@ -2,6 +2,7 @@
 //! knows no tool; read [`clean`] first.
 
 use super::{Reading, ToolOutput};
+use crate::terminal;
 
 /// How many characters of one line a reason or a warning shows.
 const LINE_LIMIT: usize = 300;
@@ -10,7 +11,7 @@ const LINE_LIMIT: usize = 300;
 /// stripped, CRLF made LF, and of a line redrawn with carriage returns only its last state.
 pub fn clean(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let text = strip_escapes(text.trim_start_matches('\u{feff}'));
+    let text = terminal::plain(text.trim_start_matches('\u{feff}'));
     let mut cleaned = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
@@ -19,31 +20,6 @@ pub fn clean(bytes: &[u8]) -> String {
         cleaned.push_str(end);
     }
     cleaned
-}
-
-/// Removes ANSI control sequences: CSI (colours, cursor), OSC (titles) and two-character escapes.
-fn strip_escapes(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '\u{1b}' {
-            plain.push(c);
-            continue;
-        }
-        match chars.next() {
-            // CSI: parameters up to a final character from @ to ~.
-            Some('[') => while chars.next_if(|c| !('@'..='~').contains(c) && *c != '\n').is_some() {},
-            // OSC: up to BEL or ESC \; the backslash is taken below with the final character.
-            Some(']') => while chars.next_if(|c| !matches!(c, '\u{7}' | '\u{1b}' | '\n')).is_some() {},
-            // A character set takes one more; any other escape is over.
-            Some('(' | ')') => {}
-            _ => continue,
-        }
-        if chars.next_if(|c| *c != '\n') == Some('\u{1b}') {
-            chars.next_if_eq(&'\\');
-        }
-    }
-    plain
 }
 
 /// The last `count` lines that are not blank, each cut to a readable length, joined by `; `.

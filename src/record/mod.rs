@@ -22,7 +22,9 @@ use crate::event::Outcome;
 use crate::plan::Cell;
 
 // Parts of a record; the reading half knows them from here alone.
-pub use crate::event::{CacheDrop, Expectation, Noise, Stage, Status, Suspicion, Verdict, Verdicts, Wait};
+pub use crate::event::{
+    CacheDrop, Expectation, Noise, Stage, Status, Suspicion, Throttling, Verdict, Verdicts, Wait,
+};
 pub use crate::metrics::{Details, ELAPSED, Measurement, Series};
 pub use crate::monitor::Snapshot;
 pub use crate::plan::{Adaptive, Phase};

@@ -1,12 +1,13 @@
 //! The results as comma-separated values (RFC 4180 quoting, decimal point, line feeds as in every other
 //! file of a run): every digit, fixed columns first, then a column for each label and parameter. The
-//! columns are an interface.
+//! columns are an interface. Codes for a terminal are left out of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
 use crate::analysis::{Interval, Summary};
 use crate::record::{Measurement, Record, Run, Series, Status, word};
+use crate::terminal;
 
 const SAMPLES: &str =
     "trial cell workload host environment repetition attempt phase status metric value unit";
@@ -125,7 +126,7 @@ fn write(
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(header)?;
     for row in rows {
-        writer.write_record(row)?;
+        writer.write_record(row.iter().map(|field| terminal::plain(field).into_owned()))?;
     }
     Ok(String::from_utf8(writer.into_inner()?)?)
 }

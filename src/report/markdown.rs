@@ -4,11 +4,12 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::view::{Column, Table};
+use crate::terminal;
 
 /// `text` on one line, as it must stand in Markdown to be read as itself, in a table cell too.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for character in text.trim().chars() {
+    for character in terminal::plain(text.trim()).chars() {
         match character {
             // A backslash before an escaped pipe would escape itself and set the pipe free.
             '\\' | '|' => escaped.extend(['\\', character]),
@@ -20,12 +21,17 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
+/// `text` in a table cell: its lines stay lines.
+fn cell(text: &str) -> String {
+    text.trim().lines().map(escape).collect::<Vec<_>>().join("<br>")
+}
+
 /// A table in GitHub's Markdown, without final newline. Columns are as wide as their widest cell on a
 /// terminal, where a Korean letter takes two places.
 pub(super) fn table(table: &Table) -> String {
-    let header: Vec<_> = table.columns.iter().map(|column| escape(&column.header)).collect();
+    let header: Vec<_> = table.columns.iter().map(|column| cell(&column.header)).collect();
     let rows: Vec<Vec<_>> =
-        table.rows.iter().map(|row| row.iter().map(|cell| escape(cell)).collect()).collect();
+        table.rows.iter().map(|row| row.iter().map(|text| cell(text)).collect()).collect();
     let width = |index: usize| {
         let cells = std::iter::once(&header).chain(&rows).filter_map(|row| row.get(index));
         cells.map(|cell| cell.width()).max().unwrap_or(0).max(3)
@@ -65,6 +71,15 @@ mod tests {
             ("라떼판다", "라떼판다"),
         ] {
             assert_eq!(escape(text), escaped);
+        }
+    }
+
+    #[test]
+    fn the_lines_of_a_cell_stay_lines() {
+        for (text, cell) in
+            [(" two\nlines | \r\n", "two<br>lines \\|"), ("<br>", "&lt;br>"), ("\x1b[31mred\x1b[0m", "red")]
+        {
+            assert_eq!(super::cell(text), cell);
         }
     }
 

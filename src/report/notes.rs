@@ -1,14 +1,31 @@
 //! The sentences above and between the tables: which trials are suspicious, and in what compared machines
 //! are not alike.
 
+use std::collections::BTreeSet;
+
 use crate::analysis::{Difference, Group, SuspiciousHost};
-use crate::record::Suspicion;
+use crate::record::{Suspicion, Throttling};
 
 /// `3 of 20 on HOST (CPU slowed down in 2; …)`.
 pub(super) fn suspicious(host: &SuspiciousHost<'_>) -> String {
-    let reasons = host.reasons.iter().map(|(suspicion, (count, worst))| reason(*suspicion, *count, *worst));
+    let reasons = host.reasons.iter().map(|(suspicion, (count, worst))| match suspicion {
+        Suspicion::Throttled => format!("CPU slowed down{} in {count}", by(&host.throttled_by)),
+        _ => reason(*suspicion, *count, *worst),
+    });
     let reasons = reasons.collect::<Vec<_>>().join("; ");
     format!("{} of {} on `{}` ({reasons})", host.suspicious, host.trials, host.host)
+}
+
+/// ` by under-voltage, throttling`; nothing where it is not told.
+fn by(throttled: &BTreeSet<Throttling>) -> String {
+    let words = throttled.iter().map(|throttling| match throttling {
+        Throttling::UnderVoltage => "under-voltage",
+        Throttling::FrequencyCapped => "a capped frequency",
+        Throttling::Throttled => "throttling",
+        Throttling::SoftTemperatureLimit => "its soft temperature limit",
+    });
+    let words = words.collect::<Vec<_>>().join(", ");
+    if words.is_empty() { words } else { format!(" by {words}") }
 }
 
 fn reason(suspicion: Suspicion, count: usize, worst: Option<f64>) -> String {

@@ -29,7 +29,7 @@ fn markdown_environment() -> Result<Environment<'static>, Error> {
         let text = value.to_string();
         out.write_str(&if value.is_safe() { text } else { markdown::escape(&text) }).map_err(Error::from)
     });
-    environment.add_filter("table", |table: Serde<Table>| Value::from_safe_string(markdown::table(&table)));
+    environment.add_filter("table", |table: Serde<Table>| Value::from_safe_string(table.to_markdown()));
     Ok(environment)
 }
 

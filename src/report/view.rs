@@ -6,7 +6,7 @@ use std::hash::Hash;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{distributions, estimates, notes, sections};
+use super::{distributions, estimates, markdown, notes, sections};
 use crate::analysis::{Summary, open, suspicious_hosts};
 use crate::record::{Manifest, Phase, Run, Status};
 
@@ -127,6 +127,13 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// From top to bottom, a text for each column.
     pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// It in GitHub's Markdown, without final newline.
+    pub fn to_markdown(&self) -> String {
+        markdown::table(self)
+    }
 }
 
 /// One column of a table.

@@ -21,6 +21,8 @@ pub struct Reply {
     pub exit_code: i32,
     /// How long it takes.
     pub takes: Duration,
+    /// What a command of the experiment finds of its probes.
+    pub probes: Probes,
 }
 
 type Answer = dyn Fn(&str) -> Reply + Send + Sync;
@@ -81,7 +83,7 @@ impl Direct for Fake {
         timeout: Option<Duration>,
         stop: &CancellationToken,
     ) -> Result<Ended, TransportError> {
-        let Reply { stdout, stderr, exit_code, takes } = (self.answer)(&job.command.to_string());
+        let Reply { stdout, stderr, exit_code, takes, probes } = (self.answer)(&job.command.to_string());
         let start = tokio::time::Instant::now();
         let (exit_code, stopped) = tokio::select! {
             biased;
@@ -97,7 +99,7 @@ impl Direct for Fake {
             stdout: stream(stdout),
             stderr: stream(stderr),
             stopped,
-            probes: Probes::default(),
+            probes,
             was_lost: false,
         })
     }

@@ -79,9 +79,9 @@ fn the_list_has_every_tool() {
     for parser in runner::metrics::TOOLS {
         assert!(list.lines().any(|line| line.starts_with(&format!("{} ", parser.tool()))), "{list}");
     }
-    let received =
-        list.lines().find(|line| line.starts_with("iperf3 ") && line.contains("throughput_received "));
-    let words: Vec<_> = received.unwrap().split_whitespace().collect();
+    let is_received = |line: &&str| line.starts_with("iperf3 ") && line.contains(" throughput_received ");
+    let received = list.lines().find(is_received).unwrap();
+    let words: Vec<_> = received.split_whitespace().collect();
     assert_eq!(words, ["iperf3", "throughput_received", "bit/s", "higher", "yes"]);
 }
 

@@ -6,6 +6,7 @@
 mod adaptive;
 mod architecture;
 mod aside;
+mod cases;
 mod cli;
 mod cli_check;
 mod cli_explain;

@@ -1,5 +1,5 @@
-//! Tool outputs with their right values: every case of `fixtures/cases` and every recorded output of
-//! `fixtures/samples` against the `expected.json` beside it, and all of them cut short and damaged.
+//! Tool outputs with their right values: every recorded output of `fixtures/samples` against the `expected.json`
+//! beside it, and these and the cases of `cases.rs` cut short and damaged.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use runner::metrics::{Measurement, Reading, TOOLS, ToolOutput, Values, parser, read_tool};
-use runner::units::Unit;
+use runner::units::{Scale, Unit};
 use serde_json::{Value, json};
+
+use crate::cases::is_of_another_module;
 
 /// An output as it was recorded, and what is expected of it.
 struct Recorded {
@@ -41,14 +43,14 @@ fn fixtures(kind: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(kind)
 }
 
-fn folders(kind: &str) -> Vec<PathBuf> {
+pub fn folders(kind: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(fixtures(kind)).unwrap().map(|entry| entry.unwrap().path());
     let mut folders: Vec<_> = entries.filter(|path| path.is_dir()).collect();
     folders.sort();
     folders
 }
 
-fn json_of(file: &Path) -> Value {
+pub fn json_of(file: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap_or_else(|e| panic!("{file:?}: {e}"))
 }
 
@@ -80,24 +82,24 @@ fn recorded(folder: &Path, case: &Value, is_whole: bool) -> Vec<Recorded> {
     each.collect()
 }
 
-/// The cases whose input is the output of a known tool.
+/// The cases whose input is the output of a tool.
 fn cases() -> Vec<Recorded> {
-    let of_folder = |folder: PathBuf| {
-        let case = json_of(&folder.join("expected.json"));
-        match parser(case["input"]["tool"].as_str().unwrap()) {
-            Some(_) => recorded(&folder, &case, false),
-            None => vec![],
-        }
-    };
+    let of_folder = |folder: PathBuf| recorded_of(&folder, &json_of(&folder.join("expected.json")), false);
     folders("cases").into_iter().flat_map(of_folder).collect()
+}
+
+/// The inputs of a case; none if it is another module's.
+fn recorded_of(folder: &Path, case: &Value, is_whole: bool) -> Vec<Recorded> {
+    match is_of_another_module(case["input"]["tool"].as_str().unwrap()) {
+        true => Vec::new(),
+        false => recorded(folder, case, is_whole),
+    }
 }
 
 fn samples() -> Vec<Recorded> {
     let of_folder = |folder: PathBuf| {
-        let expected = folder.join("expected.json");
-        let cases = if expected.exists() { json_of(&expected) } else { json!([]) };
-        let cases = cases.as_array().unwrap().clone();
-        cases.iter().flat_map(|case| recorded(&folder, case, true)).collect::<Vec<_>>()
+        let cases = json_of(&folder.join("expected.json")).as_array().unwrap().clone();
+        cases.iter().flat_map(|case| recorded_of(&folder, case, true)).collect::<Vec<_>>()
     };
     folders("samples").into_iter().flat_map(of_folder).collect()
 }
@@ -106,35 +108,95 @@ fn all() -> Vec<Recorded> {
     cases().into_iter().chain(samples()).collect()
 }
 
-fn texts<'a>(expected: &'a Value, key: &str) -> impl Iterator<Item = &'a str> {
+pub fn texts<'a>(expected: &'a Value, key: &str) -> impl Iterator<Item = &'a str> {
     expected[key].as_array().into_iter().flatten().map(|text| text.as_str().unwrap())
 }
 
 #[test]
-fn outputs_give_their_right_values() {
-    let mut count = 0;
-    for recorded in all() {
-        count += 1;
-        let (name, expected) = (&recorded.name, &recorded.expected);
-        let status = expected["status"].as_str().unwrap();
-        let or_failed = expected["or_status"].as_str().is_some_and(|status| status.starts_with("failed"));
-        match recorded.read() {
-            Reading::Failed { reason } => {
-                assert!(status == "failed" || or_failed, "{name}: {reason}");
-                for words in texts(expected, "error_contains") {
-                    assert!(reason.contains(words), "{name}: `{words}` is not in: {reason}");
-                }
-                if let Some(words) = expected["reason"].as_str() {
-                    assert_eq!(reason, words, "{name}");
-                }
-            }
-            Reading::Ok(values) => {
-                assert!(["ok", "ok_with_warning", "mixed"].contains(&status), "{name}: {values:?}");
-                check_values(&recorded, &values);
-            }
+fn samples_give_their_right_values() {
+    samples().iter().for_each(check);
+}
+
+#[test]
+fn every_tool_has_samples() {
+    let tools: BTreeSet<String> = samples().into_iter().map(|sample| sample.tool).collect();
+    assert_eq!(tools, TOOLS.iter().map(|parser| parser.tool().to_owned()).collect());
+}
+
+/// Reads all inputs of a case of a tool.
+pub fn check_case(folder: &Path, case: &Value) {
+    let all = recorded(folder, case, false);
+    all.iter().for_each(check);
+    for recorded in &all {
+        let Reading::Ok(Values { measurements, .. }) = recorded.read() else { continue };
+        for wrong in texts(&case["expect"], "must_not") {
+            let named = measurements.iter().find(|measurement| is_wrong(measurement, wrong));
+            assert_eq!(named, None, "{}: {wrong}", recorded.name);
         }
     }
-    assert!(count >= 40, "{count}");
+}
+
+/// Whether a measurement is what a case must not give. Its texts are for people; checked are those that begin
+/// with a value and its unit (`12.2 Gbit/s`), or with a metric and a value (`retransmits 0`, `read = 9959`).
+fn is_wrong(measurement: &Measurement, wrong: &str) -> bool {
+    let words: Vec<&str> = wrong.split(' ').filter(|word| *word != "=").collect();
+    let is_near = |value: f64| (measurement.value - value).abs() <= 1e-3 * value.abs();
+    let number = |index: usize| words.get(index)?.parse::<f64>().ok();
+    let scaled = |value: f64, index: usize| {
+        let (unit, scale) = Scale::named(words.get(index)?)?;
+        (unit == measurement.unit).then(|| scale.to_base(value))
+    };
+    match (number(0), number(1)) {
+        (Some(value), _) => scaled(value, 1).is_some_and(is_near),
+        (None, Some(value)) => {
+            let is_named =
+                measurement.name.split('_').any(|part| part == words[0]) || measurement.name == words[0];
+            is_named && is_near(scaled(value, 2).unwrap_or(value))
+        }
+        (None, None) => false,
+    }
+}
+
+/// What `expect` and each of its `per_file` may say: all of it is checked, but for the class of an error, which
+/// is in its words, and what is wrong in prose.
+const SAID: [&str; 13] = [
+    "status",
+    "or_status",
+    "reason",
+    "error_contains",
+    "error_class",
+    "warning_contains",
+    "warnings",
+    "version",
+    "metrics",
+    "results",
+    "absent_metrics",
+    "estimate_allowed",
+    "must_not",
+];
+
+fn check(recorded: &Recorded) {
+    let (name, expected) = (&recorded.name, &recorded.expected);
+    for key in expected.as_object().unwrap().keys() {
+        assert!(SAID.contains(&key.as_str()), "{name}: nothing checks `{key}`");
+    }
+    let status = expected["status"].as_str().unwrap();
+    let or_failed = expected["or_status"].as_str().is_some_and(|status| status.starts_with("failed"));
+    match recorded.read() {
+        Reading::Failed { reason } => {
+            assert!(status == "failed" || or_failed, "{name}: {reason}");
+            for words in texts(expected, "error_contains") {
+                assert!(reason.contains(words), "{name}: `{words}` is not in: {reason}");
+            }
+            if let Some(words) = expected["reason"].as_str() {
+                assert_eq!(reason, words, "{name}");
+            }
+        }
+        Reading::Ok(values) => {
+            assert!(["ok", "ok_with_warning", "mixed"].contains(&status), "{name}: {values:?}");
+            check_values(recorded, &values);
+        }
+    }
 }
 
 /// The labels of an expected metric: `labels`, iozone's two sizes, and `[job N]` behind a name.
@@ -207,6 +269,10 @@ fn check_values(recorded: &Recorded, values: &Values) {
     if recorded.is_whole {
         assert_eq!(measurements.len(), wanted.len(), "{name}: {measurements:#?}");
     }
+    for estimate in expected["estimate_allowed"].as_array().into_iter().flatten() {
+        let found = measurements.iter().find(|m| estimate["name"] == m.name);
+        assert!(found.is_none_or(|m| estimate["value"] == m.value), "{name}: {found:?}");
+    }
     for absent in texts(expected, "absent_metrics") {
         assert!(measurements.iter().all(|m| m.name != absent), "{name}: {absent} is there");
     }
@@ -215,9 +281,6 @@ fn check_values(recorded: &Recorded, values: &Values) {
 #[test]
 fn every_sample_is_expected() {
     for folder in folders("samples") {
-        if !folder.join("expected.json").exists() {
-            continue;
-        }
         let cases = json_of(&folder.join("expected.json"));
         let named = |case: &Value| {
             let files = [&case["input"]["stdout"], &case["input"]["stderr"], &case["input"]["also"]];

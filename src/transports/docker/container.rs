@@ -11,7 +11,7 @@ use bollard::query_parameters::{
 };
 use futures_util::StreamExt;
 
-use super::{DockerExec, Engine, is_missing, labels};
+use super::{DockerExec, End, Engine, is_missing, labels};
 use crate::transports::{TransportError, job};
 
 /// What keeps a container alive.
@@ -186,16 +186,11 @@ impl Container {
                 Err(error) if is_missing(&error) => return Some("its container is gone".into()),
                 found => found.ok()?.state?,
             };
-            match (state.running?, state.oom_killed) {
-                (true, _) => tokio::time::sleep(Duration::from_millis(100)).await,
-                (false, Some(true)) => {
-                    return Some("its container was ended for using too much memory".into());
-                }
-                (false, _) => {
-                    let code = state.exit_code.unwrap_or(-1);
-                    return Some(format!("its container ended with exit code {code}"));
-                }
+            if let Some(end) = End::of(&state) {
+                return Some(end.to_string());
             }
+            state.running?;
+            tokio::time::sleep(BETWEEN_LOOKS).await;
         }
         None
     }

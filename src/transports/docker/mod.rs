@@ -2,6 +2,7 @@
 //! containers, and commands in them. All of bollard stays in this folder. Read [`Engine`] first.
 
 mod container;
+mod end;
 mod exec;
 mod image;
 
@@ -17,6 +18,7 @@ use super::TransportError;
 use super::ssh::ForwardedSocket;
 
 pub use container::{Container, ContainerOptions};
+pub use end::End;
 pub use exec::DockerExec;
 pub use image::Pull;
 

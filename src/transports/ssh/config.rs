@@ -310,6 +310,35 @@ pub(super) mod tests {
         assert_eq!(plan.timeout, Duration::from_secs(4));
     }
 
+    /// What `vagrant ssh-config` prints, as a file for `config:`, and what must be read out of it.
+    #[test]
+    fn reads_the_configuration_of_virtual_machines() {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+        let case = fixtures.join("cases/073-vagrant-ssh-config");
+        let sample = fixtures.join("samples/vagrant");
+        for folder in [case, sample] {
+            let expected = std::fs::read_to_string(folder.join("expected.json")).unwrap();
+            let expected: serde_json::Value = serde_json::from_str(&expected).unwrap();
+            let expected = expected.get(0).unwrap_or(&expected);
+            let config = Some(folder.join(expected["input"]["stdout"].as_str().unwrap()));
+            let hosts = expected["expect"]["hosts"].as_array().unwrap();
+            assert_eq!(hosts.len(), 2);
+            for host in hosts {
+                let name = host["name"].as_str().unwrap();
+                let plan = resolve(&SshTarget { config: config.clone(), ..target(name) }).unwrap();
+                let read = serde_json::json!({
+                    "name": name,
+                    "hostname": plan.host,
+                    "port": plan.port,
+                    "user": plan.user,
+                    "identity_files": plan.identities,
+                    "identities_only": plan.identities_only,
+                });
+                assert_eq!(read, *host);
+            }
+        }
+    }
+
     #[test]
     fn what_is_given_wins() {
         let given = SshTarget {

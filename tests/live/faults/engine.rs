@@ -79,9 +79,13 @@ fn a_container_that_is_removed_by_somebody_is_told() {
 fn too_much_memory_is_told_as_such() {
     // Memory that cannot be given back: 200 MB in one variable.
     let eat = "{ run: [sh, -c, \"x=$(head -c 200000000 /dev/zero | tr '\\\\0' x); echo done\"] }";
-    let run = experiment(", memory: 64MiB", eat).run(&[]);
-    run.assert_failed("run", &["memory"]);
-    assert_no_container(&run);
+    // And a child alone, without which the shell goes on and ends well.
+    let child = "{ run: [sh, -c, \"(head -c 200000000 /dev/zero | tail >/dev/null); echo done\"] }";
+    for workload in [eat, child] {
+        let run = experiment(", memory: 64MiB", workload).run(&[]);
+        run.assert_failed("run", &["memory"]);
+        assert_no_container(&run);
+    }
 }
 
 #[test]
