@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use super::facts::program;
 use super::{Machine, connect, lock};
 use crate::diagnostic::Sources;
 use crate::spec::host::{Host, Sudo};
@@ -110,7 +111,7 @@ async fn look(machine: &Machine, needs: &Needs) -> Result<Reached, TransportErro
 /// Prints a line for each fact: `root …`, `tool …`, `free KILOBYTES WRITABLE PATH`, `locked WHO`.
 fn script(needs: &Needs) -> String {
     let tools: Vec<String> =
-        ALWAYS.into_iter().chain(needs.tools.iter().map(String::as_str)).map(job::quote).collect();
+        ALWAYS.into_iter().chain(needs.tools.iter().map(|tool| program(tool))).map(job::quote).collect();
     let workdirs: Vec<String> = needs.workdirs.iter().map(|path| job::quote(path)).collect();
     format!(
         r#"if [ "$(id -u)" = 0 ]; then echo root is root
@@ -191,7 +192,7 @@ impl Reached {
         for tool in ALWAYS.into_iter().filter(missing) {
             lacking.push(lack(format!("`{tool}` is missing"), "install util-linux or busybox there"));
         }
-        for tool in needs.tools.iter().map(String::as_str).filter(missing) {
+        for tool in needs.tools.iter().map(|tool| program(tool)).filter(missing) {
             let hint = "install it there, or run the workload in a container that has it";
             lacking.push(lack(format!("`{tool}` is missing"), hint));
         }
@@ -210,7 +211,7 @@ mod tests {
 
     fn needs() -> Needs {
         let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        Needs { tools: set(&["dd", "iperf3"]), root: true, engine: false, workdirs: set(&["/mnt/my disk"]) }
+        Needs { tools: set(&["dd", "iperf2"]), root: true, engine: false, workdirs: set(&["/mnt/my disk"]) }
     }
 
     async fn looked(answer: &'static str, date: &'static str) -> Reached {
@@ -224,7 +225,7 @@ mod tests {
     #[tokio::test]
     async fn a_machine_that_has_all_lacks_nothing() {
         let found = looked(
-            "root is sudo\ntool sh\ntool setsid\ntool dd\ntool iperf3\nfree 7 yes /mnt/my disk\n",
+            "root is sudo\ntool sh\ntool setsid\ntool dd\ntool iperf\nfree 7 yes /mnt/my disk\n",
             "1.5",
         )
         .await;
@@ -248,7 +249,7 @@ mod tests {
             [
                 "a step runs as root, and that is refused: sudo: a password is required",
                 "`setsid` is missing",
-                "`iperf3` is missing",
+                "`iperf` is missing",
                 "no directory can be made in /mnt/my disk",
             ]
         );
