@@ -25,6 +25,14 @@ fact memory "$(sed -n 's/^MemTotal: *//p' /proc/meminfo)"
 fact virtualisation "$(systemd-detect-virt 2>/dev/null || sed -n 's/^flags.* hypervisor.*/virtual machine/p' /proc/cpuinfo | head -n 1)"
 ls /sys/devices/platform/*/*firmware/get_throttled >/dev/null 2>&1 || fact throttled "$(vcgencmd get_throttled 2>/dev/null | sed -n 's/^throttled=//p')""#;
 
+/// Defines `version` for `sh`: what a command says of its version, as [`place_facts`] tells it.
+const VERSION: &str = r#"version() {
+said=$("$@" 2>&1 </dev/null | head -n 50 | grep -iv 'invalid option\|unrecognized option\|unknown option\|unknown flag')
+line=$(printf '%s\n' "$said" | grep '[0-9]\.[0-9]' | head -n 1)
+[ -n "$line" ] || line=$(printf '%s\n' "$said" | head -n 1)
+printf '%s\n' "$line"
+}"#;
+
 /// Facts in the order they are shown: `os`, `kernel`, …, then the `versions` of tools. What a machine
 /// does not tell is left out. `directory` is where the cells' directories will be made.
 ///
@@ -40,8 +48,9 @@ pub async fn facts(
     Ok(facts)
 }
 
-/// What can differ from place to place on one machine: the file system of `directory`, and the first line
-/// that each tool prints of its version, by the command beside its name; a tool that is not there says so.
+/// What can differ from place to place on one machine: the file system of `directory`, and the line with a
+/// version number of what each tool says of itself by the command beside its name. One that has none (GNU time may
+/// not know its own) is known by its first line; a tool that is not there says so, and a refused option says nothing.
 ///
 /// # Errors
 /// When the place can't be asked.
@@ -51,11 +60,11 @@ pub async fn place_facts(
     versions: &[(&str, String)],
 ) -> Result<IndexMap<String, String>, TransportError> {
     let directory = job::quote(directory);
-    let version =
-        |(tool, command): &(&str, String)| format!("fact {tool} \"$({command} 2>&1 | head -n 1)\"\n");
+    let version = |(tool, command): &(&str, String)| format!("fact {tool} \"$(version {command})\"\n");
     let versions: String = versions.iter().map(version).collect();
     let script = format!(
-        r#"mkdir -p {directory} 2>/dev/null
+        r#"{VERSION}
+mkdir -p {directory} 2>/dev/null
 mount=$(df -P {directory} 2>/dev/null | sed -n '$s/.*% *//p')
 fact 'work directory' {directory}
 fact 'file system' "$(while read -r _ at type options _; do [ "$at" = "$mount" ] && echo "$type ($options)"; done </proc/mounts | tail -n 1)"
@@ -83,5 +92,38 @@ fn shortened(value: &str) -> String {
     match value.char_indices().nth(LIMIT) {
         Some((end, _)) => format!("{}…", &value[..end]),
         None => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transports::local::Local;
+
+    #[tokio::test]
+    async fn the_version_is_found_in_what_a_tool_says() {
+        for (says, version) in [
+            ("fio-3.33", "fio-3.33"),
+            ("cyclictest: unrecognized option '--version'\ncyclictest V 2.40\nUsage:", "cyclictest V 2.40"),
+            (
+                "dd: unrecognized option '--version'\nBusyBox v1.35.0 (Debian) multi-call binary.",
+                "BusyBox v1.35.0 (Debian) multi-call binary.",
+            ),
+            (
+                "\n  'Iozone Filesystem Benchmark Program'\n\n  Version $Revision: 3.489 $",
+                "Version $Revision: 3.489 $",
+            ),
+            ("time (GNU Time) UNKNOWN\nCopyright (C) 2018", "time (GNU Time) UNKNOWN"),
+            ("ping: invalid option -- 'V'", ""),
+            ("", ""),
+        ] {
+            let script =
+                format!("{VERSION}\ntool() {{ printf '%s\\n' {}; }}\nversion tool", job::quote(says));
+            let printed = job::query(&Local::default(), &script).await.unwrap();
+            assert_eq!(String::from_utf8_lossy(&printed).trim(), version, "{says}");
+        }
+        let script = format!("{VERSION}\nversion no-such-tool");
+        let printed = job::query(&Local::default(), &script).await.unwrap();
+        assert!(String::from_utf8_lossy(&printed).contains("not found"));
     }
 }

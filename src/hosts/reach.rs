@@ -210,7 +210,7 @@ mod tests {
 
     fn needs() -> Needs {
         let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        Needs { tools: set(&["dd", "iperf3"]), root: true, engine: false, workdirs: set(&["/mnt/my disk"]) }
+        Needs { tools: set(&["dd", "iperf2"]), root: true, engine: false, workdirs: set(&["/mnt/my disk"]) }
     }
 
     async fn looked(answer: &'static str, date: &'static str) -> Reached {
@@ -224,7 +224,7 @@ mod tests {
     #[tokio::test]
     async fn a_machine_that_has_all_lacks_nothing() {
         let found = looked(
-            "root is sudo\ntool sh\ntool setsid\ntool dd\ntool iperf3\nfree 7 yes /mnt/my disk\n",
+            "root is sudo\ntool sh\ntool setsid\ntool dd\ntool iperf\nfree 7 yes /mnt/my disk\n",
             "1.5",
         )
         .await;
@@ -248,7 +248,7 @@ mod tests {
             [
                 "a step runs as root, and that is refused: sudo: a password is required",
                 "`setsid` is missing",
-                "`iperf3` is missing",
+                "`iperf` is missing",
                 "no directory can be made in /mnt/my disk",
             ]
         );

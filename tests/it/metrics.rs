@@ -157,6 +157,27 @@ fn is_wrong(measurement: &Measurement, wrong: &str) -> bool {
     }
 }
 
+#[test]
+fn what_a_case_must_not_give_is_recognised() {
+    for (name, value, unit, wrong, is) in [
+        ("throughput_sent", 12.2e9, "bit/s", "12.2 Gbit/s", true),
+        ("throughput", 91_120_205.0, "byte/s", "86.9 MiB/s", true),
+        ("throughput", 86_881_453.0, "byte/s", "86.9 MiB/s", false),
+        ("throughput", 21.2e6, "byte/s", "21.2 Mbit/s", false),
+        ("retransmits", 0.0, "count", "retransmits 0", true),
+        ("latency_p50", 0.987, "s", "p50 987 ms", true),
+        ("latency_p50", 0.000_987, "s", "p50 987 ms", false),
+        ("read", 9959.0, "byte/s", "read = 9959", true),
+        ("write", 9959.0, "byte/s", "read = 9959", false),
+        ("write", 9959.0, "byte/s", "trailing characters error", false),
+    ] {
+        let unit = Unit::from(unit.to_owned());
+        let (better, fixed, labels) = (None, None, BTreeMap::new());
+        let measurement = Measurement { name: name.to_owned(), value, unit, better, fixed, labels };
+        assert_eq!(is_wrong(&measurement, wrong), is, "{name} {value}: {wrong}");
+    }
+}
+
 /// What `expect` and each of its `per_file` may say: all of it is checked, but for the class of an error, which
 /// is in its words, and what is wrong in prose.
 const SAID: [&str; 13] = [

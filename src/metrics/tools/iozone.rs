@@ -90,8 +90,7 @@ impl MetricParser for Iozone {
     }
 
     fn version_option(&self) -> Option<&'static str> {
-        // The second line has it, behind an empty one.
-        Some("-v | sed -n 2p")
+        Some("-v")
     }
 
     fn metrics(&self) -> Vec<Metric> {

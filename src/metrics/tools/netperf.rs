@@ -34,6 +34,10 @@ impl MetricParser for Netperf {
         "netperf"
     }
 
+    fn version_option(&self) -> Option<&'static str> {
+        Some("-V")
+    }
+
     fn metrics(&self) -> Vec<Metric> {
         let mut metrics = vec![THROUGHPUT, SENT, RECEIVED, TRANSACTIONS_RATE];
         metrics.extend(ROUND_TRIPS.map(|(.., metric)| metric));
