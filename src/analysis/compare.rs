@@ -65,9 +65,18 @@ fn settings(cell: &PlannedCell) -> BTreeMap<&str, &str> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::analysis::reference::{close, number, numbers, reference};
+    use crate::analysis::reference::{Checker, close, number, pairs, reference as file};
+
+    pub fn reference(check: &mut Checker) {
+        let (path, x, y) = pairs().into_iter().find(|(path, ..)| path.contains("darwin")).unwrap();
+        let (x, y) = (by_repetition(&x), by_repetition(&y));
+        let ratio = paired_ratio(&y, &x).unwrap();
+        check.close(&format!("{path}/paired/geometric_mean_of_paired_ratios_y_over_x"), ratio.estimate);
+        let inverse = paired_ratio(&x, &y).unwrap();
+        assert!(close(inverse.interval.low, 1.0 / ratio.interval.high), "no direction is favoured");
+    }
 
     fn by_repetition(values: &[f64]) -> BTreeMap<u32, f64> {
         (1..).zip(values.iter().copied()).collect()
@@ -75,13 +84,7 @@ mod tests {
 
     #[test]
     fn the_paired_ratio_is_that_of_the_reference() {
-        let darwin = &reference()["datasets"]["darwin_cross_vs_self"];
-        let (x, y) = (by_repetition(&numbers(&darwin["x"])), by_repetition(&numbers(&darwin["y"])));
-        let ratio = paired_ratio(&y, &x).unwrap();
-        let right = &darwin["compare"]["paired"]["geometric_mean_of_paired_ratios_y_over_x"];
-        assert!(close(ratio.estimate, number(right)));
-        let inverse = paired_ratio(&x, &y).unwrap();
-        assert!(close(inverse.interval.low, 1.0 / ratio.interval.high), "no direction is favoured");
+        Checker::run(reference);
     }
 
     #[test]
@@ -91,7 +94,7 @@ mod tests {
         let ratio = paired_ratio(&[(1, e), (2, e.powi(3)), (3, 100.0)].into(), &base).unwrap();
         assert!(close(ratio.estimate, e * e), "repetitions 1 and 2 are the pairs");
         // Two logarithms 1 and 3: mean 2, half-width t(1) · √2 / √2.
-        assert!(close(ratio.interval.high, (2.0 + number(&reference()["t_critical_0.975"]["1"])).exp()));
+        assert!(close(ratio.interval.high, (2.0 + number(&file()["t_critical_0.975"]["1"])).exp()));
     }
 
     #[test]

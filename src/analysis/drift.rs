@@ -3,6 +3,8 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use super::rank::ranks;
+
 /// The smallest sample that is looked at.
 const SMALLEST: usize = 10;
 /// A trend is told where chance alone would show one in so many cells.
@@ -48,20 +50,11 @@ fn is_by_chance(correlation: f64, n: usize) -> bool {
 
 /// Spearman's rank correlation of a sample with its order, ties sharing their mean rank; none where all are one.
 fn rank_correlation(sample: &[f64]) -> Option<f64> {
-    let n = sample.len();
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|one, other| sample[*one].total_cmp(&sample[*other]));
-    let mut ranks = vec![0.0; n];
-    let mut from = 0;
-    for group in order.chunk_by(|one, other| sample[*one] == sample[*other]) {
-        let rank = from as f64 + (group.len() - 1) as f64 / 2.0;
-        group.iter().for_each(|index| ranks[*index] = rank);
-        from += group.len();
-    }
-    let middle = (n - 1) as f64 / 2.0;
+    let ranks = ranks(sample, 0.0).ranks;
+    let middle = (sample.len() - 1) as f64 / 2.0;
     let (mut product, mut of_ranks, mut of_order) = (0.0, 0.0, 0.0);
     for (index, rank) in ranks.into_iter().enumerate() {
-        let (time, rank) = (index as f64 - middle, rank - middle);
+        let (time, rank) = (index as f64 - middle, rank - 1.0 - middle);
         product += time * rank;
         of_ranks += rank * rank;
         of_order += time * time;

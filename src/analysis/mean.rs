@@ -2,6 +2,7 @@
 
 use super::descriptive::mean;
 use super::interval::{Interval, mean_interval};
+use super::refusal::{Refusal, check_positive, finite};
 use crate::units::{Fixed, Unit};
 
 /// A kind of mean.
@@ -54,14 +55,74 @@ impl Mean {
     }
 }
 
+/// The geometric mean, by logarithms: the mean of ratios, for which it is the same both ways round (Fleming & Wallace
+/// 1986). Refused without values, and with values that are not above 0.
+pub fn geometric_mean(sample: &[f64]) -> Result<f64, Refusal> {
+    check_positive(sample, 1)?;
+    let logarithms: Vec<f64> = sample.iter().map(|value| value.ln()).collect();
+    finite(mean(&logarithms).exp())
+}
+
+/// The harmonic mean. Refused without values, and with values that are not above 0.
+pub fn harmonic_mean(sample: &[f64]) -> Result<f64, Refusal> {
+    check_positive(sample, 1)?;
+    finite(Mean::Harmonic.value(sample))
+}
+
 fn reciprocals(sample: &[f64]) -> Vec<f64> {
     sample.iter().map(|value| value.recip()).collect()
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use serde_json::Value;
+
     use super::*;
-    use crate::analysis::reference::close;
+    use crate::analysis::reference::{Checker, close, numbers, samples};
+
+    pub fn reference(check: &mut Checker) {
+        for (path, sample) in samples() {
+            for (key, mean) in
+                [("geometric_mean", geometric_mean(&sample)), ("harmonic_mean", harmonic_mean(&sample))]
+            {
+                match mean {
+                    Ok(mean) => check.close(&format!("{path}/{key}"), mean),
+                    Err(refusal) => {
+                        check.same(&format!("{path}/{key}"), Value::Null);
+                        assert_eq!(refusal, Refusal::NotPositive);
+                    }
+                }
+            }
+        }
+        let path = |name: &str| format!("/means_of_rates/{name}");
+        let rates = numbers(check.input(&path("two_transfers_same_bytes_MBps")));
+        check.close(&path("arithmetic"), Mean::Arithmetic.value(&rates));
+        check.close(&path("equal_durations_correct"), Mean::Arithmetic.value(&rates));
+        check.close(&path("harmonic_correct_for_equal_bytes"), harmonic_mean(&rates).unwrap());
+        let paradox = |name: &str| path(&format!("normalised_ratio_paradox/{name}"));
+        let [a, b] = ["A", "B"].map(|name| numbers(check.input(&paradox(name))));
+        let ratios = |above: &[f64], below: &[f64]| -> Vec<f64> {
+            above.iter().zip(below).map(|(above, below)| above / below).collect()
+        };
+        check.close(&paradox("mean_B_over_A"), mean(&ratios(&b, &a)));
+        check.close(&paradox("mean_A_over_B"), mean(&ratios(&a, &b)));
+        check.close(&paradox("geomean_B_over_A"), geometric_mean(&ratios(&b, &a)).unwrap());
+    }
+
+    #[test]
+    fn the_values_are_those_of_the_reference() {
+        Checker::run(reference);
+    }
+
+    #[test]
+    fn a_mean_of_what_is_not_above_0_is_refused() {
+        for mean in [geometric_mean, harmonic_mean] {
+            assert_eq!(mean(&[]), Err(Refusal::TooFew { have: 0, needed: 1 }));
+            assert_eq!(mean(&[1.0, 0.0]), Err(Refusal::NotPositive));
+            assert_eq!(mean(&[1.0, f64::INFINITY]), Err(Refusal::NotFinite));
+            assert!(close(mean(&[7.0]).unwrap(), 7.0));
+        }
+    }
 
     #[test]
     fn only_rates_over_fixed_work_have_the_harmonic_mean() {

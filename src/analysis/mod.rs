@@ -1,30 +1,78 @@
 //! From records to numbers: pure functions, no file and no formatting. Only trials that are ok count; a
 //! failed one is never 0. Read [`Summary`] and [`summarise`] first.
 
+mod autocorrelation;
+mod bootstrap;
+mod change_point;
 mod compare;
 mod descriptive;
 mod differences;
 mod distribution;
 mod drift;
+mod effect;
+mod equivalence;
 mod forecast;
+mod groups;
+mod holm;
 mod interval;
+mod levels;
+mod mann_whitney;
 mod mean;
+mod needed;
 mod noise;
+mod normality;
+mod omission;
+mod order;
+mod outliers;
+mod paired;
 mod precision;
+mod rank;
+mod ratio;
 #[cfg(test)]
 mod reference;
+mod refusal;
+mod resample;
+mod spread;
 mod standing;
+mod student;
+mod studentized_range;
 mod summary;
+mod welch;
 
+pub use autocorrelation::{autocorrelation, independent_values, is_dependent};
+pub use bootstrap::{Bootstrap, bootstrap, bootstrap_two};
+pub use change_point::{ChangePoint, chance_of_change, change_in_start, change_point};
 pub use compare::Ratio;
 pub use descriptive::Description;
 pub use differences::{Difference, Group, Versions, differences, versions};
 pub use distribution::{Merged, QUANTILES, distributions};
 pub use drift::Drift;
+pub use effect::{cliffs_delta, hodges_lehmann, superiority};
+pub use equivalence::{Equivalence, equivalence};
 pub use forecast::{Forecast, Load, forecast};
+pub use groups::{AnalysisOfVariance, KruskalWallis, analysis_of_variance, kruskal_wallis};
+pub use holm::holm;
 pub use interval::Interval;
-pub use mean::Mean;
+pub use levels::{TwoLevels, two_levels};
+pub use mann_whitney::{MannWhitney, mann_whitney};
+pub use mean::{Mean, geometric_mean, harmonic_mean};
+pub use needed::{trials_needed, trials_needed_of_normal};
 pub use noise::{SuspiciousHost, suspicious_hosts};
+pub use normality::{ShapiroWilk, shapiro_wilk};
+pub use omission::with_omitted;
+pub use order::{
+    QuantileRanks, nearest_rank, quantile_interval, quantile_ranks, values_for_quantile,
+    values_for_upper_bound,
+};
+pub use outliers::{FAR, FAR_OUT, beyond_fences, outliers, robust_z};
+pub use paired::{SignedRank, paired_difference, sign_flips, signed_rank};
 pub use precision::{is_precise, width};
+pub use ratio::{Freedom, logarithm_of_ratio, ratio_of_means, ratio_of_medians, ratio_standard_error};
+pub use refusal::Refusal;
+pub use resample::Resampling;
+pub use spread::{NORMAL_SCALE, excess_kurtosis, interquartile_range, median_absolute_deviation, skewness};
 pub use standing::{Standing, open, standing};
+pub use student::{Estimate, critical, prediction_limit};
+pub use studentized_range::honest_difference;
 pub use summary::{MetricKey, Summary, summarise};
+pub use welch::{cohens_d, pooled, welch};

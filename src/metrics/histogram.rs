@@ -18,7 +18,7 @@ pub mod values;
 use serde::{Deserialize, Serialize};
 
 pub use measured::{measurements, names, warnings};
-pub use rank::smallest_count;
+pub use rank::{rank, smallest_count};
 
 use stored::Stored;
 use sum::{Sum, product};
@@ -229,7 +229,7 @@ impl Histogram {
     /// The smallest value that at least the part `q` (0 to 1) of all values do not exceed, without
     /// interpolation. Its bucket gives its bounds; the figure is the middle between them.
     pub fn quantile(&self, q: f64) -> Estimate {
-        let bounds = self.at_rank(rank::rank(self.count(), q));
+        let bounds = self.at_rank(rank(self.count(), q));
         Estimate { value: bounds.low + (bounds.high - bounds.low) / 2.0, bounds }
     }
 
