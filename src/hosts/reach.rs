@@ -210,7 +210,7 @@ mod tests {
 
     fn needs() -> Needs {
         let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        Needs { tools: set(&["dd", "iperf2"]), root: true, engine: false, workdirs: set(&["/mnt/my disk"]) }
+        Needs { tools: set(&["dd", "iperf"]), root: true, engine: false, workdirs: set(&["/mnt/my disk"]) }
     }
 
     async fn looked(answer: &'static str, date: &'static str) -> Reached {

@@ -27,6 +27,11 @@ const UNENDED: &str = "stands in a last line without a line feed, which may be c
 /// The most values of one rule in one trial: more are a log, not results.
 const MOST: usize = 1000;
 
+/// A pattern whose `^` and `$` are the ends of a line.
+fn multi_line(pattern: &str) -> Result<::regex::Regex, ::regex::Error> {
+    ::regex::RegexBuilder::new(pattern).multi_line(true).build()
+}
+
 /// A value as it was printed.
 #[derive(Debug, Clone, PartialEq)]
 struct Value {

@@ -36,7 +36,28 @@ pub fn doubts(measurements: &[Measurement]) -> Vec<String> {
     let disordered = pairs.filter(|(low, high)| is_disordered(low, high)).map(|(low, high)| {
         format!("{} ({}) is above {} ({}), which can't be", shown(low), low.value, high.name, high.value)
     });
-    alone.chain(disordered).collect()
+    alone.chain(disordered).chain(losses(measurements)).collect()
+}
+
+/// A share of lost packets that does not follow from the counts beside it.
+fn losses(measurements: &[Measurement]) -> Vec<String> {
+    let count = |of: &Measurement, name: String| {
+        measurements.iter().find(|one| one.name == name && one.labels == of.labels).map(|one| one.value)
+    };
+    let doubt = |share: &Measurement| {
+        let (_, suffix) = share.name.split_once("lost_percent")?;
+        let lost = count(share, format!("lost_packets{suffix}"))?;
+        let packets = count(share, format!("packets{suffix}"))?;
+        let computed = 100.0 * lost / packets;
+        ((computed - share.value).abs() > 0.1).then(|| {
+            format!(
+                "{} is {} %, but {lost} of {packets} packets are {computed:.3} %",
+                shown(share),
+                share.value
+            )
+        })
+    };
+    measurements.iter().filter_map(doubt).collect()
 }
 
 /// Whether `low` should be at most `high`, of the same distribution, and is not.

@@ -79,7 +79,8 @@ impl Read {
 fn of_tool(metrics: &Metrics, parser: &dyn MetricParser, values: Values) -> Result<Read, String> {
     let tools = values.version.map(|version| (parser.tool().to_owned(), version)).into_iter().collect();
     let series = if metrics.series { values.series } else { Vec::new() };
-    let measurements = kept(metrics, parser, values.measurements)?;
+    let measurements = kept(metrics, parser, values.measurements)
+        .map_err(|reason| [&[reason][..], &values.warnings].concat().join("; "))?;
     Ok(Read {
         measurements,
         warnings: values.warnings,

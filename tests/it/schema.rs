@@ -47,6 +47,7 @@ const BEYOND: &[(&str, &[&str])] = &[
             "parameter-of-an-environment",
             "paths-of-files",
             "report-units",
+            "extract-unit-spelling",
             "several-commands-in-a-list",
             "regular-expressions",
             "rules-of-extract",

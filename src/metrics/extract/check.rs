@@ -3,6 +3,7 @@
 use ::regex::Regex;
 use serde_json_path::JsonPath;
 
+use super::multi_line;
 use super::source::can_bring;
 use crate::diagnostic::{Problem, suggest};
 use crate::metrics::check::ELAPSED;
@@ -34,6 +35,7 @@ pub(in crate::metrics) fn check(
     if let Some(from) = &extract.from {
         source(workload, from, &extract.source(), is_of_service, problems);
     }
+    problems.extend(extract.unit.as_ref().and_then(misspelt));
     let is_rate = |unit: &Text| Scale::named(unit).is_some_and(|(unit, _)| unit.is_rate());
     if let Some(fixed) = extract.fixed.as_ref().filter(|_| !extract.unit.as_ref().is_some_and(is_rate)) {
         problems.push(
@@ -42,6 +44,49 @@ pub(in crate::metrics) fn check(
                 .help("add a unit such as `MB/s`, `Mbit/s` or `1/s`, or leave `fixed` away"),
         );
     }
+}
+
+/// Other spellings of units that are known: values in them would not be converted, and bits not told from bytes.
+const SPELLINGS: [(&str, &str); 24] = [
+    ("bps", "bit/s"),
+    ("kbps", "kbit/s"),
+    ("Kbps", "kbit/s"),
+    ("Mbps", "Mbit/s"),
+    ("Gbps", "Gbit/s"),
+    ("Kbit/s", "kbit/s"),
+    ("Kb/s", "kbit/s"),
+    ("Mb/s", "Mbit/s"),
+    ("Gb/s", "Gbit/s"),
+    ("KBps", "kB/s"),
+    ("MBps", "MB/s"),
+    ("GBps", "GB/s"),
+    ("KB/s", "kB/s"),
+    ("KB", "kB"),
+    ("bytes", "byte"),
+    ("sec", "s"),
+    ("seconds", "s"),
+    ("msec", "ms"),
+    ("usec", "us"),
+    ("µs", "us"),
+    ("μs", "us"),
+    ("nsec", "ns"),
+    ("percent", "%"),
+    ("ops/s", "1/s"),
+];
+
+/// A unit in another spelling.
+fn misspelt(unit: &Text) -> Option<Problem> {
+    let (_, known) = SPELLINGS.iter().find(|(other, _)| *other == unit.as_str())?;
+    let help = match unit.starts_with("KB") {
+        true => format!(
+            "write `{known}` where it is 1000 bytes, or `{}` where it is 1024",
+            known.replace("kB", "KiB")
+        ),
+        false => {
+            format!("write `{known}`, so that it is converted; for a unit of your own take another word")
+        }
+    };
+    Some(Problem::at(unit.span, format!("the unit `{}` is written `{known}` here", unit.value)).help(help))
 }
 
 fn rules(name: &Text, extract: &Extract, problems: &mut Vec<Problem>) {
@@ -72,7 +117,7 @@ fn rules(name: &Text, extract: &Extract, problems: &mut Vec<Problem>) {
 }
 
 fn compiled(pattern: &Text, problems: &mut Vec<Problem>) -> Option<Regex> {
-    match Regex::new(pattern) {
+    match multi_line(pattern) {
         Ok(pattern) => Some(pattern),
         Err(error) => {
             let told = error.to_string();

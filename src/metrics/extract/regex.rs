@@ -1,9 +1,7 @@
 //! A value by a pattern that matches the output once.
 
-use ::regex::Regex;
-
 use super::number::whole_number;
-use super::{UNENDED, Value};
+use super::{UNENDED, Value, multi_line};
 use crate::metrics::text;
 
 /// Reads the group called `value`, else the first group, else the whole match of `pattern`. The output is
@@ -13,7 +11,7 @@ use crate::metrics::text;
 /// No match, more than one (a pattern that fits twice would choose by luck), no finite number, a part of one, or a
 /// match in a last line that does not end.
 pub(super) fn read(pattern: &str, output: &[u8]) -> Result<Vec<Value>, String> {
-    let pattern = Regex::new(pattern).map_err(|error| error.to_string())?;
+    let pattern = multi_line(pattern).map_err(|error| error.to_string())?;
     let text = text::clean(output);
     let mut matches = pattern.captures_iter(&text);
     let captures = match (matches.next(), matches.count()) {

@@ -1,6 +1,8 @@
 //! Raw values, one a line: millions of them in flat memory. Count, minimum, maximum and sum are exact; the
-//! values themselves are counted in logarithmic buckets. Read [`read`] first.
+//! values themselves are counted in logarithmic buckets, where there are more than a few different ones. Read
+//! [`read`] first.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, ErrorKind};
 
 use memchr::{memchr, memchr_iter, memrchr};
@@ -18,6 +20,9 @@ const BUCKETS: usize = EXPONENTS << 9;
 
 /// One for each exponent of a float.
 const EXPONENTS: usize = 1 << 11;
+
+/// So many different values are kept as they are, and their percentiles are exact.
+const FEW: usize = 1000;
 
 /// A line of numbers is not longer; a longer one would fill the memory.
 const LONGEST_LINE: usize = 1 << 16;
@@ -78,12 +83,15 @@ struct Counts {
     max: f64,
     /// The sum of the mantissas for each exponent: exact, and cheaper than any float that is.
     sums: Vec<u128>,
+    /// Each value by its bits, as long as there are few different ones.
+    few: Option<BTreeMap<u64, u64>>,
 }
 
 impl Counts {
     fn new(scale: Scale) -> Self {
         let (buckets, sums) = (vec![0; BUCKETS], vec![0; EXPONENTS]);
-        Self { scale, line: 0, zeros: 0, buckets, min: f64::INFINITY, max: 0.0, sums }
+        let few = Some(BTreeMap::new());
+        Self { scale, line: 0, zeros: 0, buckets, min: f64::INFINITY, max: 0.0, sums, few }
     }
 
     /// Takes a line without its end.
@@ -113,6 +121,12 @@ impl Counts {
             return;
         }
         let bits = value.to_bits();
+        if let Some(few) = &mut self.few {
+            *few.entry(bits).or_default() += 1;
+            if few.len() > FEW {
+                self.few = None;
+            }
+        }
         self.buckets[(bits >> DROPPED) as usize & (BUCKETS - 1)] += 1;
         let mantissa = bits & ((1 << 52) - 1) | 1 << 52;
         self.sums[(bits >> 52) as usize & (EXPONENTS - 1)] += u128::from(mantissa);
@@ -123,8 +137,14 @@ impl Counts {
         let used = (0..EXPONENTS).filter(|exponent| self.sums[*exponent] > 0);
         let indexes = used.flat_map(|exponent| (exponent << 9)..(exponent + 1) << 9);
         let counted = indexes.map(|index| (index, self.buckets[index])).filter(|(_, count)| *count > 0);
-        let mut buckets: Vec<Bucket> =
-            counted.filter_map(|(index, count)| Some(Bucket { count, ..range_of(index)? })).collect();
+        let alone = |(bits, count): (&u64, &u64)| {
+            let value = f64::from_bits(*bits);
+            Bucket { low: value, high: value, count: *count }
+        };
+        let mut buckets: Vec<Bucket> = match &self.few {
+            Some(few) => few.iter().map(alone).collect(),
+            None => counted.filter_map(|(index, count)| Some(Bucket { count, ..range_of(index)? })).collect(),
+        };
         buckets.push(Bucket { low: 0.0, high: 0.0, count: self.zeros });
         let sum = Sum::of(self.sums.iter().enumerate().flat_map(|(exponent, sum)| terms(exponent, *sum)));
         Histogram::new(buckets)?

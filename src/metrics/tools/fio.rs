@@ -74,7 +74,10 @@ fn messages(text: &str) -> impl Iterator<Item = &str> {
 
 /// Whether a message is of a failed job, not a hint. fio can print such a message and exit with 0.
 fn is_error(message: &str) -> bool {
-    ["err=", "error", "Disk quota exceeded"].iter().any(|mark| message.contains(mark))
+    // Ended by a signal, it has done a part of its work and exits as if it were all.
+    ["err=", "error", "Disk quota exceeded", "terminating on signal"]
+        .iter()
+        .any(|mark| message.contains(mark))
 }
 
 /// The words for an error: where standard error has some, its first ones name the cause.

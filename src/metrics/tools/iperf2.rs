@@ -59,6 +59,11 @@ impl MetricParser for Iperf2 {
         if total.bits_per_second == 0.0 {
             return text::failed("iperf moved no data", output);
         }
+        let is_sender = stdout.contains("UDP") && stdout.contains("Client connecting to");
+        if is_sender && reports.is_empty() && total.datagrams.is_none() {
+            let what = "no report of iperf's server: what it received is not known, and the rate of a client is what it sent";
+            return text::failed(what, output);
+        }
         let mut warnings: Vec<_> = stderr.lines().filter_map(text::shown).take(5).collect();
         let mut measurements = vec![THROUGHPUT.measured(total.bits_per_second)];
         measurements.extend(total.retransmits.map(|count| RETRANSMITS.measured(count)));

@@ -3,6 +3,7 @@
 //! sockperf's `Mbps` are 1024 * 1024 bit/s of payload that was sent, and its `Gbps` 1000 of them
 //! (`stream_statistics` in its `client.cpp`).
 
+use crate::metrics::histogram::smallest_count;
 use crate::metrics::{Measurement, Metric, MetricParser, Reading, ToolOutput, Values, quantity, text};
 use crate::units::{Better, Unit};
 
@@ -87,6 +88,12 @@ impl MetricParser for Sockperf {
     }
 }
 
+/// Whether a percentile of so many observations has a 95 % interval. With fewer, sockperf prints the largest for it.
+fn has_enough(name: &str, observations: f64) -> bool {
+    let percent = name.rsplit_once("_p").and_then(|(_, percent)| percent.parse::<f64>().ok());
+    percent.is_none_or(|percent| observations >= smallest_count(percent / 100.0) as f64)
+}
+
 /// A metric of a time.
 fn time(name: &'static str, is_headline: bool) -> Metric {
     if is_headline {
@@ -123,6 +130,9 @@ fn latencies(lines: &[&str]) -> Option<Vec<Measurement>> {
     let observations = lines.iter().find_map(|line| line.strip_prefix("Total ")?.split_once(" observations"));
     measurements
         .extend(observations.and_then(|(count, _)| Some(OBSERVATIONS.measured(quantity::number(count)?))));
+    if let Some(count) = measurements.iter().find(|one| one.name == OBSERVATIONS.name).map(|one| one.value) {
+        measurements.retain(|one| has_enough(&one.name, count));
+    }
     let counts = lines.iter().find(|line| line.starts_with("# dropped messages"));
     for field in counts.into_iter().flat_map(|line| line.split("; ")) {
         let (name, count) = field.trim_start_matches("# ").split_once(" messages = ")?;

@@ -49,6 +49,9 @@ impl MetricParser for StressNg {
         if !has_succeeded && (stderr.contains("stress-ng: ") || stdout.contains("stress-ng: ")) {
             return text::failed("stress-ng did not say that it completed", output);
         }
+        if let Some(reason) = cut_short(&log) {
+            return Reading::Failed { reason };
+        }
         let (rows, version) = match rows::document(&stdout) {
             Some(document) => document,
             // Its figures would be other ones, rounded.
@@ -90,6 +93,21 @@ impl<'a> Message<'a> {
     fn count(&self, label: &str) -> Option<u64> {
         self.words.strip_prefix(label)?.split(':').next()?.trim().parse().ok()
     }
+}
+
+/// That the run was ended before its time, by a signal: it says that it was successful all the same.
+fn cut_short(log: &[Message<'_>]) -> Option<String> {
+    let asked = log.iter().find_map(|message| {
+        let (number, unit) = message.words.strip_prefix("setting to a ")?.split_once(' ')?;
+        let number: f64 = number.parse().ok()?;
+        unit.starts_with("second run").then_some(number)
+    })?;
+    let took = log.iter().find_map(|message| {
+        let took = message.words.split_once("successful run completed in ")?.1;
+        // `1.00s`; longer runs are told in minutes and more, and those are not looked at.
+        took.split_whitespace().next()?.trim_end_matches(',').strip_suffix('s')?.parse::<f64>().ok()
+    })?;
+    (took < 0.9 * asked).then(|| format!("stress-ng was ended after {took} s of {asked} s"))
 }
 
 /// Why the run did not succeed, in its own words.

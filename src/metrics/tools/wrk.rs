@@ -66,6 +66,9 @@ impl MetricParser for Wrk {
             return text::failed("no closing line of wrk", output);
         };
         lines.truncate(last + 1);
+        if let Some((asked, took)) = times(&lines).filter(|(asked, took)| *took < 0.9 * asked) {
+            return Reading::Failed { reason: format!("wrk was ended after {took} s of {asked} s") };
+        }
         let Some(mut measurements) = totals(&lines) else {
             return text::failed("wrk's totals are not understood", output);
         };
@@ -92,6 +95,13 @@ impl MetricParser for Wrk {
         warnings.extend(stderr.lines().filter_map(text::shown).take(5));
         Reading::Ok(Values { measurements, warnings, ..Values::default() })
     }
+}
+
+/// How long the test was to take, and how long it took, in seconds.
+fn times(lines: &[&str]) -> Option<(f64, f64)> {
+    let asked = lines.iter().find_map(|line| line.strip_prefix("Running ")?.split_once(" test @"))?.0;
+    let took = lines.iter().find_map(|line| line.split_once(" requests in ")?.1.split_once(','))?.0;
+    Some((seconds(asked)?, seconds(took)?))
 }
 
 /// Rates, latencies and the number of requests; `None` where one of them can't be read.

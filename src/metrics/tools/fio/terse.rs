@@ -2,6 +2,8 @@
 //! many lines there should be, so nothing is summed: every value has the label of its line. Format: fio's
 //! HOWTO, "Terse output".
 
+use std::collections::BTreeSet;
+
 use super::names::{DIRECTIONS, Direction};
 use crate::metrics::{Measurement, Values};
 
@@ -27,10 +29,11 @@ pub fn is_terse(text: &str) -> bool {
 pub fn read(text: &str) -> Result<Values, String> {
     let advise = |what: &str| format!("{what}: add `--output-format=json`");
     let mut values = Values::default();
+    let mut jobs = BTreeSet::new();
     let lines = text.split_inclusive('\n').filter(|line| is_terse(line));
     for (index, line) in lines.enumerate() {
         let fields: Vec<&str> = line.trim_end().split(';').collect();
-        let [version, program, name, _, error, ..] = fields.as_slice() else {
+        let [version, program, name, group, error, ..] = fields.as_slice() else {
             return Err(advise("a terse line is not understood"));
         };
         if *version != "3" {
@@ -42,6 +45,12 @@ pub fn read(text: &str) -> Result<Values, String> {
         // A job's name may hold semicolons; then every field is elsewhere.
         if READ_AND_WRITE.iter().any(|start| !fields[start + SHARE_OF_RATE].ends_with('%')) {
             return Err(advise("a terse line is not understood"));
+        }
+        // With `--status-interval` the same job has a line each time.
+        if !jobs.insert((*name, *group)) {
+            return Err(advise(&format!(
+                "several terse lines of `{name}`: which is its total is not certain"
+            )));
         }
         if *error != "0" {
             return Err(format!("job {index} ({name}) failed with error {error}"));
@@ -107,6 +116,10 @@ mod tests {
             (line("3", "a;b", "0", "2"), "a terse line is not understood: add `--output-format=json`"),
             (line("3", "a", "5", "2"), "job 0 (a) failed with error 5"),
             (line("3", "a", "0", "0"), "fio did no I/O"),
+            (
+                format!("{cut}{cut}"),
+                "several terse lines of `a`: which is its total is not certain: add `--output-format=json`",
+            ),
             (cut.trim_end().to_owned(), "the terse output is cut off: add `--output-format=json`"),
         ];
         for (text, reason) in cases {
