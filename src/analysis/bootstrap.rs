@@ -93,8 +93,8 @@ impl Bootstrap {
     pub fn percentile_interval(&self, level: f64) -> Result<Interval, Refusal> {
         check_part("level", level)?;
         let tail = (1.0 - level) / 2.0;
-        let [low, high] = [tail, 1.0 - tail].map(|q| quantile(&self.replicates, q));
-        Ok(Interval { low, high })
+        let end = |q| finite(quantile(&self.replicates, q));
+        Ok(Interval { low: end(tail)?, high: end(1.0 - tail)? })
     }
 
     /// The interval with both corrections, BCa (Efron 1987): the quantiles at Φ(z0 + (z0 + z) / (1 − a (z0 + z))).
@@ -109,7 +109,7 @@ impl Bootstrap {
             if room <= 0.0 {
                 return Err(Refusal::Unbounded);
             }
-            Ok(quantile(&self.replicates, normal.cdf(self.bias + moved / room)))
+            finite(quantile(&self.replicates, normal.cdf(self.bias + moved / room)))
         };
         Ok(Interval { low: end(-half)?, high: end(half)? })
     }

@@ -13,6 +13,8 @@ mod equivalence;
 mod forecast;
 mod groups;
 mod holm;
+#[cfg(test)]
+mod hostile;
 mod interval;
 mod levels;
 mod mann_whitney;
