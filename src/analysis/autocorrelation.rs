@@ -3,7 +3,7 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::descriptive::mean;
+use super::descriptive::{mean, sum_of_squares};
 use super::refusal::{Refusal, check, finite};
 
 /// The smallest sample that is looked at.
@@ -16,7 +16,7 @@ const BY_CHANCE: f64 = 0.001;
 pub fn autocorrelation(sample: &[f64], lag: usize) -> Result<f64, Refusal> {
     check(sample, lag.saturating_add(2))?;
     let mean = mean(sample);
-    let squares: f64 = sample.iter().map(|value| (value - mean).powi(2)).sum();
+    let squares = sum_of_squares(sample);
     if squares == 0.0 {
         return Err(Refusal::Constant);
     }
@@ -83,7 +83,7 @@ pub(super) mod tests {
     #[test]
     fn a_sample_that_tells_nothing_is_refused() {
         assert_eq!(autocorrelation(&[1.0, 2.0], 1), Err(Refusal::TooFew { have: 2, needed: 3 }));
-        assert_eq!(autocorrelation(&[2.0; 5], 1), Err(Refusal::Constant));
+        assert_eq!(autocorrelation(&[0.1; 10], 1), Err(Refusal::Constant));
         assert_eq!(autocorrelation(&[1.0, 2.0, f64::NAN], 1), Err(Refusal::NotFinite));
         assert!(matches!(autocorrelation(&[1.0], usize::MAX), Err(Refusal::TooFew { .. })));
         assert_eq!(is_dependent(&[1.0; 9]), Err(Refusal::TooFew { have: 9, needed: 10 }));

@@ -65,7 +65,7 @@ fn bootstrap_all(
 /// By leaving out one value after the other: Σ d³ / 6 (Σ d²)^1.5, each sample weighing by its size (Davison & Hinkley
 /// 1997, §5.3); 0 where that changes nothing.
 fn acceleration(samples: &[&[f64]], statistic: &dyn Fn(&[&[f64]]) -> f64) -> Result<f64, Refusal> {
-    let (mut cubes, mut squares) = (0.0, 0.0);
+    let mut influences: Vec<f64> = Vec::new();
     for (place, sample) in samples.iter().enumerate() {
         let without = (0..sample.len()).map(|out| {
             let rest = [&sample[..out], &sample[out + 1..]].concat();
@@ -75,10 +75,15 @@ fn acceleration(samples: &[&[f64]], statistic: &dyn Fn(&[&[f64]]) -> f64) -> Res
         });
         let without: Vec<f64> = without.collect::<Result<_, _>>()?;
         let (middle, size) = (mean(&without), sample.len() as f64);
-        let influence = without.iter().map(|value| (size - 1.0) * (middle - value) / size);
-        influence.for_each(|d| (cubes, squares) = (cubes + d.powi(3), squares + d * d));
+        influences.extend(without.iter().map(|value| (size - 1.0) * (middle - value) / size));
     }
-    Ok(if squares == 0.0 { 0.0 } else { cubes / (6.0 * squares.powf(1.5)) })
+    let largest = finite(influences.iter().fold(0.0, |largest: f64, d| largest.max(d.abs())))?;
+    if largest == 0.0 {
+        return Ok(0.0);
+    }
+    // The scale drops out; without it neither cubes nor squares leave the range of floats.
+    let power = |power| influences.iter().map(|d| (d / largest).powi(power)).sum::<f64>();
+    finite(power(3) / (6.0 * power(2).powf(1.5)))
 }
 
 impl Bootstrap {
@@ -93,8 +98,8 @@ impl Bootstrap {
     pub fn percentile_interval(&self, level: f64) -> Result<Interval, Refusal> {
         check_part("level", level)?;
         let tail = (1.0 - level) / 2.0;
-        let [low, high] = [tail, 1.0 - tail].map(|q| quantile(&self.replicates, q));
-        Ok(Interval { low, high })
+        let end = |q| finite(quantile(&self.replicates, q));
+        Ok(Interval { low: end(tail)?, high: end(1.0 - tail)? })
     }
 
     /// The interval with both corrections, BCa (Efron 1987): the quantiles at Φ(z0 + (z0 + z) / (1 − a (z0 + z))).
@@ -109,7 +114,7 @@ impl Bootstrap {
             if room <= 0.0 {
                 return Err(Refusal::Unbounded);
             }
-            Ok(quantile(&self.replicates, normal.cdf(self.bias + moved / room)))
+            finite(quantile(&self.replicates, normal.cdf(self.bias + moved / room)))
         };
         Ok(Interval { low: end(-half)?, high: end(half)? })
     }

@@ -41,9 +41,17 @@ pub fn standard_deviation(sample: &[f64]) -> Option<f64> {
 /// The variance with n - 1, in two passes (a sum of squares loses all digits far from 0); none below 2.
 pub fn variance(sample: &[f64]) -> Option<f64> {
     let degrees = sample.len().checked_sub(1).filter(|degrees| *degrees > 0)?;
+    Some(sum_of_squares(sample) / degrees as f64)
+}
+
+/// The sum of the squared distances from the mean. Values that are all one have none, though their mean may be rounded
+/// away from them.
+pub fn sum_of_squares(sample: &[f64]) -> f64 {
+    if sample.iter().all(|value| *value == sample[0]) {
+        return 0.0;
+    }
     let mean = mean(sample);
-    let squares: f64 = sample.iter().map(|value| (value - mean).powi(2)).sum();
-    Some(squares / degrees as f64)
+    sample.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
 /// The standard error of the mean, sd / √n; none below 2.
@@ -99,6 +107,14 @@ pub(super) mod tests {
             let naive = check.input(&format!("{path}/naive_sum_of_squares_f64_sd")).as_f64().unwrap();
             assert!((sd - certified).abs() <= (naive - certified).abs().max(1e-15), "{name}");
         }
+    }
+
+    #[test]
+    fn equal_values_do_not_vary() {
+        // Ten times 0.1 is not 1, and the mean not 0.1.
+        assert_ne!(mean(&[0.1; 10]), 0.1);
+        assert_eq!(standard_deviation(&[0.1; 10]), Some(0.0));
+        assert_eq!((standard_deviation(&[]), variance(&[1.0]), standard_error(&[1.0])), (None, None, None));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor};
 
-use super::descriptive::mean;
+use super::descriptive::{mean, sum_of_squares};
 use super::rank::ranks;
 use super::refusal::{Refusal, check, finite};
 
@@ -44,7 +44,7 @@ pub fn analysis_of_variance(samples: &[&[f64]]) -> Result<AnalysisOfVariance, Re
     for sample in samples {
         let own = mean(sample);
         between += sample.len() as f64 * (own - middle).powi(2);
-        within += sample.iter().map(|value| (value - own).powi(2)).sum::<f64>();
+        within += sum_of_squares(sample);
     }
     let freedom = (samples.len() as f64 - 1.0, (all.len() - samples.len()) as f64);
     match within > 0.0 {
@@ -126,6 +126,7 @@ pub(super) mod tests {
         assert_eq!(analysis_of_variance(&[&[1.0, 2.0]]), Err(Refusal::TooFew { have: 1, needed: 2 }));
         assert_eq!(analysis_of_variance(&[&[1.0], &[2.0]]), Err(Refusal::TooFew { have: 2, needed: 3 }));
         assert_eq!(analysis_of_variance(&[&[1.0, 1.0], &[2.0]]), Err(Refusal::Constant));
+        assert_eq!(analysis_of_variance(&[&[0.1; 10], &[0.3; 10]]), Err(Refusal::Constant));
         assert_eq!(kruskal_wallis(&[&[1.0, 1.0], &[1.0]]), Err(Refusal::Constant));
         assert_eq!(kruskal_wallis(&[&[1.0], &[]]), Err(Refusal::TooFew { have: 0, needed: 1 }));
         assert_eq!(kruskal_wallis(&[&[1.0], &[f64::NAN]]), Err(Refusal::NotFinite));

@@ -1,7 +1,7 @@
 //! How far a mean or a median can be trusted: 95 % confidence intervals of one sample. No assumption is
 //! hidden: the t interval wants a nearly normal mean, the interval of the median nothing but independence.
 
-use super::descriptive::{mean, standard_error};
+use super::descriptive::{mean, standard_deviation};
 use super::order::quantile_interval;
 use super::student::critical;
 
@@ -19,14 +19,14 @@ pub struct Interval {
 
 /// Student's t interval of the mean: mean ± t(n - 1) · sd / √n; none below 2 values.
 pub fn mean_interval(sample: &[f64]) -> Option<Interval> {
-    let error = standard_error(sample)?;
-    let t = critical(sample.len() as f64 - 1.0, LEVEL).ok()?;
-    let (mean, half) = (mean(sample), t * error);
+    let (sd, n) = (standard_deviation(sample)?, sample.len() as f64);
+    let t = critical(n - 1.0, LEVEL).ok()?;
+    let (mean, half) = (mean(sample), t * sd / n.sqrt());
     Some(Interval { low: mean - half, high: mean + half })
 }
 
 /// The exact interval of the median between two order statistics of a sample in ascending order: see
-/// [`quantile_ranks`]; none below 6 values, where no pair of them reaches 95 %.
+/// `quantile_ranks` in `order.rs`; none below 6 values, where no pair of them reaches 95 %.
 pub fn median_interval(sorted: &[f64]) -> Option<Interval> {
     quantile_interval(sorted, 0.5, LEVEL).ok()
 }
@@ -37,7 +37,6 @@ pub(super) mod tests {
     use crate::analysis::descriptive::describe;
     use crate::analysis::reference::{Checker, samples};
     use crate::analysis::refusal::sorted;
-    use crate::analysis::student::critical;
 
     pub fn reference(check: &mut Checker) {
         for (path, sample) in samples() {

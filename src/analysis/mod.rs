@@ -14,6 +14,8 @@ mod equivalence;
 mod forecast;
 mod groups;
 mod holm;
+#[cfg(test)]
+mod hostile;
 mod interval;
 mod levels;
 mod mann_whitney;

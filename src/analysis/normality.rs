@@ -3,7 +3,7 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::descriptive::mean;
+use super::descriptive::sum_of_squares;
 use super::refusal::{Refusal, check, sorted};
 
 /// The approximation of the p-value was made for at most so many values.
@@ -25,9 +25,8 @@ pub fn shapiro_wilk(sample: &[f64]) -> Result<ShapiroWilk, Refusal> {
     if sample.len() > MOST {
         return Err(Refusal::TooMany { have: sample.len(), most: MOST });
     }
-    let (sorted, mean) = (sorted(sample), mean(sample));
-    let squares: f64 = sorted.iter().map(|value| (value - mean).powi(2)).sum();
-    if sorted[0] == sorted[sorted.len() - 1] || squares == 0.0 {
+    let (sorted, squares) = (sorted(sample), sum_of_squares(sample));
+    if squares == 0.0 {
         return Err(Refusal::Constant);
     }
     let outwards = weights(sorted.len());

@@ -1,7 +1,7 @@
 //! Values far from all others. They are flagged, and none is left out because of it.
 
 use super::descriptive::quantile;
-use super::refusal::{Refusal, check, sorted};
+use super::refusal::{Refusal, check, finite, sorted};
 use super::spread::{NORMAL_SCALE, median_absolute_deviation};
 
 /// Fences at so many interquartile ranges from the quartiles: "far out" after Tukey 1977.
@@ -16,7 +16,7 @@ pub fn beyond_fences(sample: &[f64], ranges: f64) -> Result<Vec<usize>, Refusal>
     check(sample, 4)?;
     let sorted = sorted(sample);
     let (low, high) = (quantile(&sorted, 0.25), quantile(&sorted, 0.75));
-    let room = ranges * (high - low);
+    let room = finite(ranges * (high - low))?;
     if high == low {
         return Err(Refusal::Constant);
     }
@@ -33,7 +33,7 @@ pub fn robust_z(sample: &[f64]) -> Result<Vec<f64>, Refusal> {
         return Err(Refusal::Constant);
     }
     let median = quantile(&sorted(sample), 0.5);
-    Ok(sample.iter().map(|value| (value - median) / scale).collect())
+    sample.iter().map(|value| finite((value - median) / scale)).collect()
 }
 
 /// The places, from 0, of the values to point out: beyond the outer fences, or more than 10 robust standard deviations

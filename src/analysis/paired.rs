@@ -18,6 +18,11 @@ const FLIPPED_PAIRS: usize = 20;
 pub fn paired_difference(x: &[f64], y: &[f64]) -> Result<Estimate, Refusal> {
     let differences = differences(x, y)?;
     let (mean, error) = mean_and_error(&differences)?;
+    let largest = differences.iter().copied().fold(f64::MIN, f64::max);
+    let smallest = differences.iter().copied().fold(f64::MAX, f64::min);
+    if largest - smallest <= rounding(x, y) {
+        return Err(Refusal::Constant);
+    }
     Estimate::new(mean, error.sqrt(), differences.len() as f64 - 1.0)
 }
 
@@ -39,8 +44,7 @@ pub struct SignedRank {
 /// Refused where no pair differs.
 pub fn signed_rank(x: &[f64], y: &[f64]) -> Result<SignedRank, Refusal> {
     let all = differences(x, y)?;
-    let size = x.iter().chain(y).fold(0.0, |size: f64, value| size.max(value.abs()));
-    let tolerance = 1e-12 * size;
+    let tolerance = rounding(x, y);
     let differing: Vec<f64> = all.iter().copied().filter(|value| value.abs() > tolerance).collect();
     if differing.is_empty() {
         return Err(Refusal::Constant);
@@ -84,7 +88,7 @@ pub fn sign_flips(x: &[f64], y: &[f64]) -> Result<f64, Refusal> {
         return Err(Refusal::TooMany { have: differences.len(), most: FLIPPED_PAIRS });
     }
     let size: f64 = differences.iter().map(|value| value.abs()).sum();
-    if size == 0.0 {
+    if size <= rounding(x, y) {
         return Err(Refusal::Constant);
     }
     let limit = differences.iter().sum::<f64>().abs() - 1e-12 * size;
@@ -95,6 +99,11 @@ pub fn sign_flips(x: &[f64], y: &[f64]) -> Result<f64, Refusal> {
         sum.abs() >= limit
     };
     Ok((0..cases).filter(is_far).count() as f64 / f64::from(cases))
+}
+
+/// Differences that are this near are one but for the last bits of the values.
+fn rounding(x: &[f64], y: &[f64]) -> f64 {
+    1e-12 * x.iter().chain(y).fold(0.0, |size: f64, value| size.max(value.abs()))
 }
 
 fn differences(x: &[f64], y: &[f64]) -> Result<Vec<f64>, Refusal> {
@@ -156,6 +165,9 @@ pub(super) mod tests {
         let (one, same) = ([1.0, 2.0, 3.0], [2.0, 3.0, 4.0]);
         assert_eq!(paired_difference(&one, &one[..2]), Err(Refusal::NotPaired(3, 2)));
         assert_eq!(paired_difference(&one, &same), Err(Refusal::Constant));
+        let tenths = [0.2, 0.3, 0.4, 0.7];
+        let less = tenths.map(|value| value - 0.1);
+        assert_eq!(paired_difference(&tenths, &less), Err(Refusal::Constant), "0.1 but for the last bits");
         assert_eq!(paired_difference(&one[..1], &same[..1]), Err(Refusal::TooFew { have: 1, needed: 2 }));
         assert_eq!(signed_rank(&one, &one), Err(Refusal::Constant));
         assert_eq!(signed_rank(&[], &[]), Err(Refusal::TooFew { have: 0, needed: 1 }));

@@ -92,6 +92,7 @@ pub(super) mod tests {
             assert_eq!(test(&[1.0], &two), Err(Refusal::TooFew { have: 1, needed: 2 }));
             assert_eq!(test(&two, &[1.0, f64::NAN]), Err(Refusal::NotFinite));
             assert_eq!(test(&[1.0, 1.0], &[2.0, 2.0]), Err(Refusal::Constant));
+            assert_eq!(test(&[0.1; 10], &[0.3; 10]), Err(Refusal::Constant));
             assert!(test(&two, &[2.0, 2.0]).is_ok());
         }
         assert_eq!(cohens_d(&[1.0, 1.0], &[2.0, 2.0]), Err(Refusal::Constant));
