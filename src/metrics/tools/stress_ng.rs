@@ -49,9 +49,6 @@ impl MetricParser for StressNg {
         if !has_succeeded && (stderr.contains("stress-ng: ") || stdout.contains("stress-ng: ")) {
             return text::failed("stress-ng did not say that it completed", output);
         }
-        if let Some(reason) = cut_short(&log) {
-            return Reading::Failed { reason };
-        }
         let (rows, version) = match rows::document(&stdout) {
             Some(document) => document,
             // Its figures would be other ones, rounded.
@@ -64,9 +61,10 @@ impl MetricParser for StressNg {
         if rows.is_empty() {
             return text::failed("no metrics of stress-ng: add `--metrics-brief`", output);
         }
-        match values(&rows, &log) {
-            Ok(values) => Reading::Ok(Values { version, ..values }),
-            Err(what) => text::failed(&what, output),
+        match (values(&rows, &log), cut_short(&log)) {
+            (Ok(_), Some(reason)) => Reading::Failed { reason },
+            (Ok(values), None) => Reading::Ok(Values { version, ..values }),
+            (Err(what), _) => text::failed(&what, output),
         }
     }
 }
