@@ -75,7 +75,7 @@ pub(super) async fn death(place: &Place, has_failed: bool) -> Option<String> {
 /// Whether the container of `place`, if it has one, had too little memory.
 pub(super) async fn was_out_of_memory(place: &Place) -> bool {
     match &place.container {
-        Some(container) => container.was_out_of_memory().await,
+        Some(container) => container.was_out_of_memory(&*place.transport).await,
         None => false,
     }
 }

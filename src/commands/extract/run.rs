@@ -78,6 +78,9 @@ fn again(spec: &Spec, directory: &Path, old: &Record) -> Result<Record, String> 
     });
     let measurements = if status == Status::Ok { read.measurements } else { Vec::new() };
     let why = why(old, &measurements, reason.as_deref());
+    // What was said of the trial itself holds still.
+    let mut warnings = old.warnings.clone();
+    warnings.extend(read.warnings.into_iter().filter(|warning| !old.warnings.contains(warning)));
     Ok(Record {
         status,
         stage,
@@ -85,7 +88,7 @@ fn again(spec: &Spec, directory: &Path, old: &Record) -> Result<Record, String> 
         repeated: false,
         verdicts,
         measurements,
-        warnings: read.warnings,
+        warnings,
         expectations: read.expectations,
         details: read.details,
         read_again: Some(format!("runner {}: {why}", env!("CARGO_PKG_VERSION"))),

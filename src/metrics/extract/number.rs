@@ -3,6 +3,7 @@
 use ::regex::Match;
 
 use crate::metrics::text;
+use crate::units::Scale;
 
 /// A finite number with a decimal point.
 ///
@@ -23,13 +24,21 @@ pub(super) fn number(found: &str) -> Result<f64, String> {
 /// The number `found` in `text`, by a pattern that matched `whole`.
 ///
 /// # Errors
-/// As [`number`], and when the pattern has begun or ended inside of a longer number.
+/// As [`number`], when the pattern has begun or ended inside of a longer number, and when it leaves out a unit that
+/// sticks to it: whether that is the unit of the rule is for the file to say.
 pub(super) fn whole_number(text: &str, whole: Match<'_>, found: Option<Match<'_>>) -> Result<f64, String> {
     let Some(found) = found else { return number("") };
     let value = number(found.as_str())?;
     // What the pattern itself has taken in beside the number is what its author wants there.
     let is_begun = found.start() > whole.start() || is_begin(&text[..found.start()]);
     let is_ended = found.end() < whole.end() || is_end(found.as_str(), &text[found.end()..]);
+    let glued: String = text[found.end()..].chars().take_while(|c| c.is_alphabetic() || *c == '/').collect();
+    if found.end() == whole.end() && Scale::named(&glued).is_some() {
+        return Err(format!(
+            "found `{}`, and the unit `{glued}` right behind it (let the pattern take it in: `(...){glued}`)",
+            found.as_str()
+        ));
+    }
     match is_begun && is_ended {
         true => Ok(value),
         false => Err(format!(
@@ -104,7 +113,7 @@ mod tests {
             ("10-20", "20", true),
             ("0x1f", "0", false),
             ("4x8", "4", true),
-            ("12MB/s", "12", true),
+            ("12 MB/s", "12", true),
             ("50%", "50", true),
         ] {
             let pattern = ::regex::Regex::new(&::regex::escape(found)).unwrap();

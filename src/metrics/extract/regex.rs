@@ -56,6 +56,9 @@ mod tests {
             (r"rate: (\S+)", b"rate: \x1b[32m4.5\x1b[0m \xe4\n", 4.5),
             (r"write,(\d+),", b"write,12,34\n", 12.0),
             (r"took (\d+)", b"It took 12.\n", 12.0),
+            (r"took (\S+)ms", b"took 12.5ms\n", 12.5),
+            (r"took ([\d.]+)", b"took 12.5parsecs\n", 12.5),
+            (r"^(\d+)$", b"one\n12\ntwo\n", 12.0),
             (r"(\d+)", b"12e\n", 12.0),
         ];
         for &(pattern, text, value) in cases {
@@ -75,6 +78,12 @@ mod tests {
             (r"v=(\S+)", "v=1e999\n", "found `1e999`, which is not a number".into()),
             (r"v=(\d+)?", "v=\n", "found ``, which is not a number".into()),
             (r"v=(\d+)", "v=12.5\n", format!("found `12`, {part}")),
+            (
+                r"v=([\d.]+)",
+                "v=12.5ms\n",
+                "found `12.5`, and the unit `ms` right behind it (let the pattern take it in: `(...)ms`)"
+                    .into(),
+            ),
             (r"v=(\d+)", "v=1,234 MB/s\n", format!("found `1`, {part}")),
             (r"v=([\d.]+)", "v=1.5e3\n", format!("found `1.5`, {part}")),
             (r"v=([\d.]+)", "v=1.5E-3\n", format!("found `1.5`, {part}")),

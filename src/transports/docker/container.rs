@@ -12,7 +12,7 @@ use bollard::query_parameters::{
 use futures_util::StreamExt;
 
 use super::{DockerExec, End, Engine, is_missing, labels};
-use crate::transports::{TransportError, job};
+use crate::transports::{Transport, TransportError, job};
 
 /// What keeps a container alive.
 const IDLE: [&str; 2] = ["sleep", "2147483647"];
@@ -195,12 +195,13 @@ impl Container {
         None
     }
 
-    /// Whether the kernel has ended a process of it for want of memory since this was last asked.
-    pub async fn was_out_of_memory(&self) -> bool {
-        let script =
-            "cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null; :";
+    /// Whether the kernel has ended a process of it for want of memory since this was last asked. `inside` is a way
+    /// into it whose shells are kept: it is asked after each trial.
+    pub async fn was_out_of_memory(&self, inside: &dyn Transport) -> bool {
+        let script = "for f in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do \
+                      [ ! -r $f ] || while read -r l; do echo \"$l\"; done <$f; done; :";
         // One that can't be asked has worse to tell.
-        let printed = job::query(&self.exec(), script).await.unwrap_or_default();
+        let printed = job::query(inside, script).await.unwrap_or_default();
         let text = String::from_utf8_lossy(&printed);
         let count = text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok());
         count.is_some_and(|count| self.out_of_memory.swap(count, Ordering::Relaxed) < count)
