@@ -9,10 +9,6 @@ use crate::metrics::histogram::{Histogram, smallest_count};
 use crate::record::{Phase, PlannedCell, Run, Status};
 use crate::units::Unit;
 
-/// The percentiles that are looked for, in parts of 1.
-pub const QUANTILES: [(&str, f64); 6] =
-    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
-
 /// All values of one quantity in one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Merged<'a> {

@@ -41,13 +41,14 @@ mod studentized_range;
 mod summary;
 mod welch;
 
+pub use crate::metrics::histogram::PERCENTILES;
 pub use autocorrelation::{autocorrelation, independent_values, is_dependent};
 pub use bootstrap::{Bootstrap, bootstrap, bootstrap_two};
 pub use change_point::{ChangePoint, chance_of_change, change_in_start, change_point};
 pub use compare::Ratio;
 pub use descriptive::Description;
 pub use differences::{Difference, Group, Versions, differences, versions};
-pub use distribution::{Merged, QUANTILES, distributions};
+pub use distribution::{Merged, distributions};
 pub use drift::Drift;
 pub use effect::{cliffs_delta, hodges_lehmann, superiority};
 pub use equivalence::{Equivalence, equivalence};

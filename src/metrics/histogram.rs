@@ -17,7 +17,7 @@ pub mod values;
 
 use serde::{Deserialize, Serialize};
 
-pub use measured::{measurements, names, warnings};
+pub use measured::{PERCENTILES, measurements, names, warnings};
 pub use rank::{rank, smallest_count};
 
 use stored::Stored;

@@ -24,20 +24,15 @@ pub(super) fn samples(run: &Run) -> Text {
     let labels = names(run.records.iter().flat_map(|record| &record.measurements).map(|one| &one.labels));
     let parameters = names(run.records.iter().map(|record| &record.parameters));
     let row = |record: &Record, measurement: Option<&Measurement>| {
-        let mut row = vec![
-            record.trial.clone(),
-            record.cell.clone(),
-            record.workload.clone(),
-            record.host.clone(),
-            record.environment.clone(),
-            record.repetition.to_string(),
+        let mut row = trial(record).to_vec();
+        row.extend([
             record.attempt.to_string(),
             word(&record.phase),
             word(&record.status),
             measurement.map(|one| one.name.clone()).unwrap_or_default(),
             number(measurement.map(|one| one.value)),
             measurement.map(|one| one.unit.to_string()).unwrap_or_default(),
-        ];
+        ]);
         row.extend(values(&labels, measurement.map(|one| &one.labels)));
         row.extend(values(&parameters, Some(&record.parameters)));
         row
@@ -88,19 +83,14 @@ pub(super) fn summary(summaries: &[Summary<'_>]) -> Text {
 pub(super) fn series(run: &Run) -> Option<Text> {
     let parameters = names(run.records.iter().map(|record| &record.parameters));
     let row = |record: &Record, series: &Series, (seconds, value): (f64, f64)| {
-        let mut row = vec![
-            record.trial.clone(),
-            record.cell.clone(),
-            record.workload.clone(),
-            record.host.clone(),
-            record.environment.clone(),
-            record.repetition.to_string(),
+        let mut row = trial(record).to_vec();
+        row.extend([
             word(&record.phase),
             series.name.clone(),
             series.unit.to_string(),
             number(Some(seconds)),
             number(Some(value)),
-        ];
+        ]);
         row.extend(values(&parameters, Some(&record.parameters)));
         row
     };
@@ -112,6 +102,18 @@ pub(super) fn series(run: &Run) -> Option<Text> {
     let ok = run.last_attempts().filter(|record| record.status == Status::Ok);
     let mut rows = ok.flat_map(of_record).peekable();
     rows.peek().is_some().then(|| write(SERIES, &BTreeSet::new(), &parameters, rows))
+}
+
+/// The columns that say which trial it is.
+fn trial(record: &Record) -> [String; 6] {
+    [
+        record.trial.clone(),
+        record.cell.clone(),
+        record.workload.clone(),
+        record.host.clone(),
+        record.environment.clone(),
+        record.repetition.to_string(),
+    ]
 }
 
 fn write(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::estimates::{column_label, varying_parameters};
 use super::number::{NOTHING, fixed, place};
 use super::view::{Column, DistributionTable, Table, distinct};
-use crate::analysis::{Merged, QUANTILES, distributions};
+use crate::analysis::{Merged, PERCENTILES, distributions};
 use crate::record::{PlannedCell, Run};
 use crate::units::{Scale, Unit};
 
@@ -15,7 +15,7 @@ const BY_TRIAL: [&str; 3] = ["mean", "p50", "p99"];
 /// The metrics that are figures of a distribution and need no table of their own.
 pub(super) fn other_figures(run: &Run) -> BTreeSet<String> {
     let of = |name: &str| {
-        let figures = QUANTILES.iter().map(|(figure, _)| *figure).chain(["min", "max", "count"]);
+        let figures = PERCENTILES.iter().map(|(figure, _)| *figure).chain(["min", "max", "count"]);
         let others = figures.filter(|figure| !BY_TRIAL.contains(figure));
         others.map(|figure| format!("{name}_{figure}")).collect::<Vec<_>>()
     };
@@ -49,13 +49,13 @@ fn table(run: &Run, all: &[&Merged<'_>]) -> Option<DistributionTable> {
         row.extend(labels.iter().map(|name| one.labels.get(*name).cloned().unwrap_or_default()));
         row.extend([one.trials.to_string(), one.histogram.count().to_string()]);
         row.push(figure(scale.apply(one.histogram.mean().value)));
-        row.extend(QUANTILES.iter().map(|(_, q)| percentile(one, *q, &scale)));
+        row.extend(PERCENTILES.iter().map(|(_, q)| percentile(one, *q, &scale)));
         row.push(figure(scale.apply(one.histogram.max().value)));
         row
     };
     let texts = ["host", "environment"].into_iter().map(Column::text);
     let figures = ["trials", "values", "mean"].into_iter();
-    let figures = figures.chain(QUANTILES.iter().map(|(name, _)| *name)).chain(["max"]).map(Column::number);
+    let figures = figures.chain(PERCENTILES.iter().map(|(name, _)| *name)).chain(["max"]).map(Column::number);
     Some(DistributionTable {
         workload: first.cell.workload.clone(),
         quantity: first.name.clone(),

@@ -7,7 +7,7 @@ use crate::metrics::Measurement;
 use crate::units::{Better, Unit};
 
 /// The percentiles that are reported, each where its interval exists.
-const PERCENTILES: [(&str, f64); 6] =
+pub const PERCENTILES: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
 
 /// A figure that may be off by more than this part of itself has a warning: the buckets of raw values and
