@@ -15,6 +15,7 @@ mod parse;
 mod paths;
 pub mod range;
 mod repetitions;
+pub mod report;
 mod schema;
 mod serialize;
 pub mod service;
@@ -40,6 +41,7 @@ pub use host::Host;
 pub use located::{List, Located, Text};
 pub use merge::{Fragment, Reader};
 pub use repetitions::{Adaptive, Repetitions};
+pub use report::Report;
 pub use schema::schema;
 pub use serialize::settings;
 pub use time::TimeSpan;
@@ -203,20 +205,4 @@ impl Order {
             Order::Shuffled => "shuffled",
         }
     }
-}
-
-/// How the results are shown.
-#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Report {
-    /// What the other cells are compared with: axis to value.
-    ///
-    /// Default: none. Example: `baseline: { environment: native }`
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub baseline: IndexMap<Text, Text>,
-    /// In which unit tables show a metric. Records and CSV files keep base units.
-    ///
-    /// Default: the largest in which most values are at least 1. Example: `units: { elapsed: ms }`
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub units: IndexMap<Text, Text>,
 }
