@@ -1,10 +1,9 @@
 //! One cell against another: which cell is the baseline of which, and how many times as large a value is
-//! there. No verdict, only the ratio and its interval.
+//! there. What may be said of that is in `verdict.rs`.
 
 use std::collections::BTreeMap;
 
-use super::descriptive::mean;
-use super::interval::{Interval, mean_interval};
+use super::interval::Interval;
 use crate::record::PlannedCell;
 
 /// How many times the baseline's value a value is.
@@ -14,18 +13,6 @@ pub struct Ratio {
     pub estimate: f64,
     /// Its 95 % interval.
     pub interval: Interval,
-}
-
-/// The ratio of two samples paired by repetition, that is, by block: the mean of the differences of
-/// logarithms with its t interval, `exp` of both (Kalibera & Jones 2013; Georges 2007 for the pairing).
-/// Only repetitions in both samples count; none with fewer than 2 of them, or where a value is not above 0.
-pub fn paired_ratio(values: &BTreeMap<u32, f64>, baseline: &BTreeMap<u32, f64>) -> Option<Ratio> {
-    let pairs = values.iter().filter_map(|(repetition, value)| Some((*value, *baseline.get(repetition)?)));
-    let logarithms: Option<Vec<f64>> =
-        pairs.map(|(value, base)| (value > 0.0 && base > 0.0).then(|| value.ln() - base.ln())).collect();
-    let logarithms = logarithms?;
-    let Interval { low, high } = mean_interval(&logarithms)?;
-    Some(Ratio { estimate: mean(&logarithms).exp(), interval: Interval { low: low.exp(), high: high.exp() } })
 }
 
 /// The cell that `cell` is compared with: the one with the settings of `baseline` and otherwise the same.
@@ -65,47 +52,8 @@ fn settings(cell: &PlannedCell) -> BTreeMap<&str, &str> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-    use crate::analysis::reference::{Checker, close, number, pairs, reference as file};
-
-    pub fn reference(check: &mut Checker) {
-        let (path, x, y) = pairs().into_iter().find(|(path, ..)| path.contains("darwin")).unwrap();
-        let (x, y) = (by_repetition(&x), by_repetition(&y));
-        let ratio = paired_ratio(&y, &x).unwrap();
-        check.close(&format!("{path}/paired/geometric_mean_of_paired_ratios_y_over_x"), ratio.estimate);
-        let inverse = paired_ratio(&x, &y).unwrap();
-        assert!(close(inverse.interval.low, 1.0 / ratio.interval.high), "no direction is favoured");
-    }
-
-    fn by_repetition(values: &[f64]) -> BTreeMap<u32, f64> {
-        (1..).zip(values.iter().copied()).collect()
-    }
-
-    #[test]
-    fn the_paired_ratio_is_that_of_the_reference() {
-        Checker::run(reference);
-    }
-
-    #[test]
-    fn pairs_are_made_by_repetition() {
-        let e = std::f64::consts::E;
-        let base: BTreeMap<_, _> = [(1, 1.0), (2, 1.0), (4, 1.0)].into();
-        let ratio = paired_ratio(&[(1, e), (2, e.powi(3)), (3, 100.0)].into(), &base).unwrap();
-        assert!(close(ratio.estimate, e * e), "repetitions 1 and 2 are the pairs");
-        // Two logarithms 1 and 3: mean 2, half-width t(1) · √2 / √2.
-        assert!(close(ratio.interval.high, (2.0 + number(&file()["t_critical_0.975"]["1"])).exp()));
-    }
-
-    #[test]
-    fn a_ratio_is_refused_where_it_has_no_meaning() {
-        let two = by_repetition(&[1.0, 2.0]);
-        for values in [&[][..], &[1.0], &[1.0, 0.0], &[1.0, -1.0]] {
-            assert_eq!(paired_ratio(&by_repetition(values), &two), None, "{values:?}");
-            assert_eq!(paired_ratio(&two, &by_repetition(values)), None, "{values:?}");
-        }
-    }
-
     fn cell(text: &str) -> PlannedCell {
         let mut parts = text.split('/').map(str::to_owned);
         let mut next = || parts.next().unwrap();

@@ -39,13 +39,14 @@ mod standing;
 mod student;
 mod studentized_range;
 mod summary;
+mod verdict;
 mod welch;
 
 pub use crate::metrics::histogram::PERCENTILES;
 pub use autocorrelation::{autocorrelation, independent_values, is_dependent};
 pub use bootstrap::{Bootstrap, bootstrap, bootstrap_two};
 pub use change_point::{ChangePoint, chance_of_change, change_in_start, change_point};
-pub use compare::Ratio;
+pub use compare::{Ratio, baseline_of};
 pub use descriptive::Description;
 pub use differences::{Difference, Group, Versions, differences, versions};
 pub use distribution::{Merged, distributions};
@@ -78,4 +79,7 @@ pub use standing::{Standing, open, standing};
 pub use student::{Estimate, critical, prediction_limit};
 pub use studentized_range::honest_difference;
 pub use summary::{MetricKey, Summary, summarise};
+pub use verdict::{
+    Comparison, Contrast, FEWEST, MARGIN, Verdict, contrast_of_samples, judge, paired_contrast,
+};
 pub use welch::{cohens_d, pooled, welch};

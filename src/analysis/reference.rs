@@ -205,7 +205,7 @@ fn every_value_of_the_reference_is_checked() {
         autocorrelation::tests::reference,
         bootstrap::tests::reference,
         change_point::tests::reference,
-        compare::tests::reference,
+        verdict::tests::reference,
         descriptive::tests::reference,
         effect::tests::reference,
         equivalence::tests::reference,

@@ -3,12 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::compare::{Ratio, baseline_of, paired_ratio};
+use super::compare::baseline_of;
 use super::descriptive::{Description, describe};
 use super::drift::{Drift, drift};
 use super::interval::{Interval, median_interval};
 use super::mean::Mean;
 use super::noise::is_suspicious;
+use super::refusal::Refusal;
+use super::verdict::{Comparison, Contrast, MARGIN, judge, paired_contrast};
+use indexmap::IndexMap;
+
 use crate::metrics::Measurement;
 use crate::record::{ELAPSED, Phase, PlannedCell, Record, Run, Status};
 use crate::units::{Better, Unit};
@@ -58,8 +62,10 @@ pub struct Summary<'a> {
     pub median_interval: Option<Interval>,
     /// Whether its trials are unlike over time.
     pub drift: Option<Drift>,
-    /// The ratio to the baseline cell; none for the baseline itself.
-    pub ratio: Option<Ratio>,
+    /// The cell that it is compared with; none for a baseline cell itself.
+    pub baseline: Option<&'a PlannedCell>,
+    /// What may be said of it against that cell, paired by repetition; none without one.
+    pub comparison: Option<Result<Comparison, Refusal>>,
 }
 
 /// Summaries by cell in the order of the manifest, then by metric in the order of first appearance in the
@@ -87,10 +93,11 @@ pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
         records.sort_by(|one, other| one.started.cmp(&other.started));
         records.into_iter().filter_map(|record| Some(metric.find(record)?.value)).collect()
     };
-    let summary = |cell, (metric, better): (MetricKey, _)| {
+    let mut contrasts = Vec::new();
+    let mut summary = |cell, (metric, better): (MetricKey, _)| {
         let values = sample(cell, &metric);
         let baseline = baseline_of(cell, cells, &run.manifest.baseline);
-        let ratio = baseline.and_then(|baseline| paired_ratio(&values, &sample(baseline, &metric)));
+        contrasts.push(baseline.map(|baseline| paired_contrast(&values, &sample(baseline, &metric))));
         let is_disturbed = |record: &&&Record| is_suspicious(record) && metric.find(record).is_some();
         let suspicious = records_of(cell).filter(is_disturbed).count();
         let mut sorted: Vec<f64> = values.into_values().collect();
@@ -109,17 +116,46 @@ pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
             mean_interval: mean.interval(&sorted),
             median_interval: median_interval(&sorted),
             drift,
-            ratio,
+            baseline,
+            comparison: None,
             metric,
         }
     };
     let workloads: BTreeSet<_> = cells.iter().map(|cell| cell.workload.as_str()).collect();
     let metrics: BTreeMap<_, _> = workloads.into_iter().map(|name| (name, metrics_of(name))).collect();
-    cells
+    let all = cells
         .iter()
-        .flat_map(|cell| metrics[cell.workload.as_str()].iter().cloned().map(move |metric| (cell, metric)))
-        .map(|(cell, metric)| summary(cell, metric))
-        .collect()
+        .flat_map(|cell| metrics[cell.workload.as_str()].iter().cloned().map(move |metric| (cell, metric)));
+    let mut summaries: Vec<Summary<'_>> = all.map(|(cell, metric)| summary(cell, metric)).collect();
+    compare(&mut summaries, contrasts);
+    summaries
+}
+
+/// Judges what was contrasted: those of one workload, metric and unit, which stand in one table, are one family.
+fn compare(summaries: &mut [Summary<'_>], contrasts: Vec<Option<Result<Contrast, Refusal>>>) {
+    let mut families: IndexMap<(&str, String, Unit), Vec<(usize, Contrast)>> = IndexMap::new();
+    for (index, (summary, contrast)) in summaries.iter_mut().zip(contrasts).enumerate() {
+        match contrast {
+            Some(Ok(contrast)) => {
+                let family = (
+                    summary.cell.workload.as_str(),
+                    summary.metric.name.clone(),
+                    summary.metric.unit.clone(),
+                );
+                families.entry(family).or_default().push((index, contrast));
+            }
+            Some(Err(refusal)) => summary.comparison = Some(Err(refusal)),
+            None => {}
+        }
+    }
+    for members in families.into_values() {
+        let (places, contrasts): (Vec<usize>, Vec<Contrast>) = members.into_iter().unzip();
+        let judged = judge(&contrasts, summaries[places[0]].better, MARGIN);
+        for (index, place) in places.into_iter().enumerate() {
+            summaries[place].comparison =
+                Some(judged.as_ref().map(|all| all[index]).map_err(|refusal| *refusal));
+        }
+    }
 }
 
 /// The different metrics among `measurements`, in the order of first appearance.

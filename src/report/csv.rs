@@ -15,7 +15,8 @@ const SAMPLES: &str =
 const SERIES: &str = "trial cell workload host environment repetition phase series unit seconds value";
 
 const SUMMARY: &str = "cell workload host environment metric unit better planned ok mean median sd cov min max \
-    mean_low mean_high median_low median_high ratio ratio_low ratio_high mean_kind";
+    mean_low mean_high median_low median_high ratio ratio_low ratio_high verdict mean_kind \
+    baseline p adjusted_p rank_p margin needed";
 
 type Text = Result<String, Box<dyn Error + Send + Sync>>;
 
@@ -49,7 +50,9 @@ pub(super) fn summary(summaries: &[Summary<'_>]) -> Text {
     let labels = names(summaries.iter().map(|summary| &summary.metric.labels));
     let parameters = names(summaries.iter().map(|summary| &summary.cell.parameters));
     let row = |summary: &Summary<'_>| {
-        let Summary { cell, metric, sample, ratio, .. } = summary;
+        let Summary { cell, metric, sample, baseline, .. } = summary;
+        let comparison = summary.comparison.and_then(Result::ok);
+        let ratio = comparison.map(|comparison| comparison.contrast.ratio);
         let mut row = vec![
             cell.cell.clone(),
             cell.workload.clone(),
@@ -71,7 +74,17 @@ pub(super) fn summary(summaries: &[Summary<'_>]) -> Text {
         row.extend(ends(summary.median_interval));
         row.push(number(ratio.map(|ratio| ratio.estimate)));
         row.extend(ends(ratio.map(|ratio| ratio.interval)));
+        let verdict = comparison.and_then(|comparison| comparison.verdict);
+        row.push(verdict.map(|verdict| verdict.as_str().to_owned()).unwrap_or_default());
         row.push(sample.map(|_| summary.mean.as_str().to_owned()).unwrap_or_default());
+        row.push(baseline.map(|baseline| baseline.cell.clone()).unwrap_or_default());
+        row.push(number(comparison.map(|comparison| comparison.contrast.p)));
+        row.push(number(comparison.and_then(|comparison| comparison.adjusted_p)));
+        row.push(number(comparison.and_then(|comparison| comparison.contrast.rank_p)));
+        row.push(number(comparison.map(|comparison| comparison.margin)));
+        row.push(
+            comparison.and_then(|comparison| comparison.needed).map(|n| n.to_string()).unwrap_or_default(),
+        );
         row.extend(values(&labels, Some(&metric.labels)));
         row.extend(values(&parameters, Some(&cell.parameters)));
         row

@@ -76,7 +76,7 @@ fn metric_table(run: &Run, summaries: Vec<&Summary<'_>>) -> Option<MetricTable> 
         unlike_is_told: false,
         baseline: summaries
             .iter()
-            .any(|one| one.ratio.is_some())
+            .any(|one| one.comparison.is_some())
             .then(|| settings.collect::<Vec<_>>().join(", ")),
         table: Table {
             rows: rows.collect(),
@@ -129,7 +129,8 @@ fn cell_text(summary: &Summary<'_>, scale: &Scale) -> String {
     if summary.suspicious > 0 {
         parts.push(format!("!{}", summary.suspicious));
     }
-    parts.extend(summary.ratio.map(|Ratio { estimate, interval }| {
+    parts.extend(summary.comparison.and_then(Result::ok).map(|comparison| {
+        let Ratio { estimate, interval } = comparison.contrast.ratio;
         let place = place(estimate, Some((interval.low, interval.high)));
         let write = |value| fixed(value, place);
         format!("×{} [{}, {}]", write(estimate), write(interval.low), write(interval.high))
