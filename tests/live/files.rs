@@ -146,6 +146,36 @@ async fn words_shells_and_variables_arrive_exactly() {
     }
 }
 
+/// With `wait -f`, bash 5.2 hung in one of some hundred jobs that ended at once.
+#[tokio::test]
+async fn many_short_jobs_all_end() {
+    let container = container(ContainerOptions::default()).await.unwrap();
+    let place = Place::new("container", Box::new(container.exec()), Some(container)).await;
+    let kinds = [
+        (words(&["awk", "BEGIN { print 1 }"]), 0),
+        (Command::line("exit 3"), 3),
+        (Command::line("kill -s INT $$"), 130),
+        (words(&["no-such-program"]), 127),
+    ];
+    for (command, code) in kinds.iter().cycle().take(1200) {
+        let env = vec![("A".to_owned(), "x y".to_owned()), ("IFS".to_owned(), "x".to_owned())];
+        let ended = place.run(&Job { env, ..place.job(command.clone()) }).await;
+        assert_eq!(ended.exit_code, *code, "{command:?}");
+    }
+    place.leave().await;
+}
+
+#[tokio::test]
+async fn a_job_that_is_stopped_and_goes_on_has_not_ended() {
+    for place in Place::all().await {
+        let text_of_job = "(sleep 0.4; kill -s CONT $$) & kill -s STOP $$; sleep 0.2; echo on; exit 147";
+        let ended = place.run(&place.job(Command::line(text_of_job))).await;
+        assert_eq!((ended.exit_code, text(&ended.stdout.bytes)), (147, "on\n"), "{}", place.name);
+        assert!(ended.elapsed_s > 0.5, "{}", place.name);
+        place.leave().await;
+    }
+}
+
 #[tokio::test]
 async fn the_marks_of_a_job_are_not_its_own_to_change() {
     let place = Place::new("local", Box::new(Local::default()), None).await;

@@ -22,8 +22,9 @@ pub const LISTEN: &str = "[ -z \"$bash\" ] || listen\n";
 /// How often a guard prints.
 const PULSE: Duration = Duration::from_secs(60);
 
-/// What every kept shell knows. In bash, `set -m` gives each command a group of its own; `wait -f`
-/// (bash 5) does not take one that is stopped for ended. Where `EPOCHREALTIME` is, it is a clock that needs no
+/// What every kept shell knows. In bash, `set -m` gives each command a group of its own, and `wait` returns also when
+/// one is stopped; then it is still there. `wait -f` would wait on, but bash 5.2 looks at memory it has freed when a
+/// command ends in that moment, and now and then prints `No record of process` for ever; it only tells that this is bash 5. Where `EPOCHREALTIME` is, it is a clock that needs no
 /// process; busybox has it too. PIPE is caught, not ignored, since jobs
 /// would inherit that. In the foreground bash would end with a job that INT has ended; in the background the
 /// others would have it ignore INT.
@@ -45,7 +46,12 @@ now() {{ now=$(date +%s.%N); }}
 bash=
 if [ -n "$BASH_VERSION" ] && wait -f 2>/dev/null; then
 bash=1; set -m; launch=
-go() {{ child "$@" </dev/null >"$f.out" 2>"$f.err" & wait -f "$!"; }}
+go() {{
+child "$@" </dev/null >"$f.out" 2>"$f.err" &
+wait "$!"; c=$?
+while [ $c -gt 128 ] && [ -d "/proc/$!" ]; do sleep 0.05; wait "$!"; c=$?; done
+return $c
+}}
 else
 launch=$(command -v setsid)
 go() {{ ( child "$@" ) </dev/null >"$f.out" 2>"$f.err"; }}
