@@ -27,6 +27,7 @@ mod omission;
 mod order;
 mod outliers;
 mod paired;
+mod peers;
 mod precision;
 mod rank;
 mod ratio;
@@ -70,6 +71,7 @@ pub use order::{
 };
 pub use outliers::{FAR, FAR_OUT, beyond_fences, outliers, robust_z};
 pub use paired::{SignedRank, paired_difference, sign_flips, signed_rank};
+pub use peers::{UnlikeHost, unlike_hosts};
 pub use precision::{is_precise, width};
 pub use ratio::{Freedom, logarithm_of_ratio, ratio_of_means, ratio_of_medians, ratio_standard_error};
 pub use refusal::Refusal;
@@ -78,7 +80,7 @@ pub use spread::{NORMAL_SCALE, excess_kurtosis, interquartile_range, median_abso
 pub use standing::{Standing, open, standing};
 pub use student::{Estimate, critical, prediction_limit};
 pub use studentized_range::honest_difference;
-pub use summary::{MetricKey, Summary, summarise};
+pub use summary::{MetricKey, Summary, summarise, summarise_against};
 pub use verdict::{
     Comparison, Contrast, FEWEST, MARGIN, Verdict, contrast_of_samples, judge, paired_contrast,
 };

@@ -8,7 +8,9 @@ mod inputs;
 mod layout;
 mod lock;
 mod newest;
+mod presentation;
 mod reader;
+mod reference;
 mod reopen;
 mod tail;
 mod tried;
@@ -36,7 +38,9 @@ pub use inputs::Inputs;
 pub use layout::{RunDirectory, directory_name};
 pub use lock::{hold, is_being_written};
 pub use newest::newest_run;
+pub use presentation::{HostCost, Presentation, TableLayout};
 pub use reader::{ListedRun, Run, experiment_folder, list_ledgers, list_runs, read_run, read_status};
+pub use reference::{Reference, parse as parse_references};
 pub use reopen::{Reopened, reopen};
 pub use tried::Tried;
 pub use writer::RunWriter;
@@ -234,6 +238,9 @@ pub struct Manifest {
     /// In which unit a metric is shown, by its name, where the file says so.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub units: BTreeMap<String, String>,
+    /// How the results are to be shown.
+    #[serde(default, skip_serializing_if = "Presentation::is_empty")]
+    pub presentation: Presentation,
     /// How many trials ended how; empty until the end.
     pub counts: BTreeMap<String, usize>,
 }

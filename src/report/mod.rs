@@ -2,9 +2,13 @@
 //! directory alone. [`render`] is pure, the same records give the same bytes; [`write`] puts its texts
 //! beside the records.
 
+mod axes;
+mod cells;
 mod csv;
 mod distributions;
 mod estimates;
+mod findings;
+mod grid;
 mod index;
 mod markdown;
 mod notes;

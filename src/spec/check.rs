@@ -6,6 +6,7 @@ mod environment;
 mod limits;
 mod matrix;
 mod parameters;
+mod report;
 mod steps;
 mod workload;
 
@@ -62,6 +63,7 @@ pub fn check(mut spec: Spec, sources: &Sources, found: Vec<Problem>) -> Result<S
     }
     limits::check(&spec, &mut problems);
     matrix::check(&spec, sources, &mut problems);
+    report::check(&spec, sources, &mut problems);
     problems.sort_by_key(|problem| problem.span.map(|span| (span.file, span.offset)));
     match problems.is_empty() {
         true => Ok(spec),
@@ -77,6 +79,7 @@ fn add_defaults(spec: &mut Spec) {
             peer_address: None,
             sudo: None,
             labels: IndexMap::new(),
+            cost: None,
         };
         spec.hosts.insert(Text::unwritten(LOCALHOST.to_owned()), local);
     }

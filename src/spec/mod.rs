@@ -2,6 +2,7 @@
 //! file itself; who calls it reads the files. Read [`Spec`], then [`Reader`].
 
 mod check;
+mod cost;
 pub mod environment;
 pub mod expect;
 pub mod filters;
@@ -36,6 +37,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use check::{LOCALHOST, NATIVE, check};
+pub use cost::Cost;
 pub use environment::Environment;
 pub use host::Host;
 pub use located::{List, Located, Text};

@@ -46,6 +46,7 @@ const BEYOND: &[(&str, &[&str])] = &[
             "native-in-a-container",
             "parameter-of-an-environment",
             "paths-of-files",
+            "report-tables",
             "report-units",
             "extract-unit-spelling",
             "several-commands-in-a-list",

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use indexmap::IndexMap;
-
 use super::experiment::{self, Experiment};
 use super::inputs;
+use super::presentation::{presentation, texts};
 use crate::cli::{Changes, RunArguments};
 use crate::diagnostic::{Problem, Problems};
 use crate::execution::timestamp;
 use crate::record::{FORMAT_VERSION, Manifest, Sitting};
-use crate::spec::Text;
 
 /// The most cells that a run may have: its manifest and its report list them all.
 const CELL_LIMIT: usize = 100_000;
@@ -66,12 +64,9 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: &str, s
         cells,
         baseline: texts(&spec.report.baseline),
         units: texts(&spec.report.units),
+        presentation: presentation(experiment),
         counts: Default::default(),
     }
-}
-
-fn texts(map: &IndexMap<Text, Text>) -> BTreeMap<String, String> {
-    map.iter().map(|(name, value)| (name.value.clone(), value.value.clone())).collect()
 }
 
 fn options(arguments: &RunArguments) -> BTreeMap<String, String> {
