@@ -63,6 +63,8 @@ impl Error {
 pub const EXIT_OK: u8 = 0;
 /// A trial failed.
 pub const EXIT_FAILED_TRIALS: u8 = 1;
+/// What was made of a run is not what its records give.
+pub const EXIT_DIFFERS: u8 = 1;
 /// The command line is wrong; clap ends with the same.
 pub const EXIT_USAGE: u8 = 2;
 /// The file is wrong.

@@ -3,6 +3,7 @@
 mod changes;
 mod extract;
 mod messages;
+mod report;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 pub use changes::{AxisOption, Changes, SetOption};
 pub use extract::ExtractArguments;
 pub use messages::Messages;
+pub use report::ReportArguments;
 
 /// Declarative experiments on real machines: YAML in, honest tables out.
 #[derive(Debug, Parser)]
@@ -54,7 +56,7 @@ pub enum Command {
     Status(StatusArguments),
     /// Remove from the machines what runs that were killed have left there.
     Clean(CleanArguments),
-    /// Make the report of a run again, from its records alone.
+    /// Make the reports of runs again, from their records alone, or check that they are as these say.
     Report(ReportArguments),
     /// Read the output of a tool, or the kept outputs of a run again.
     Extract(ExtractArguments),
@@ -301,15 +303,6 @@ pub enum StatusFormat {
     Text,
     /// One JSON object.
     Json,
-}
-
-/// `runner report`.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  runner report results/quickstart/2026-11-30T11-45-12Z")]
-pub struct ReportArguments {
-    /// The directory of a run.
-    #[arg(value_name = "RUN_DIRECTORY")]
-    pub directory: PathBuf,
 }
 
 /// `runner schema`.

@@ -1,11 +1,23 @@
-//! `runner report RUN_DIRECTORY`: the texts of a run, made again from its records.
+//! `runner report DIR…`: the texts of runs, made again from their records or compared with them.
 
 use crate::cli::ReportArguments;
-use crate::error::{EXIT_OK, Error};
+use crate::error::{EXIT_DIFFERS, EXIT_OK, Error};
+use crate::record::{self, RunDirectory};
 use crate::{report, ui};
 
 pub(super) fn report(arguments: &ReportArguments) -> Result<u8, Error> {
-    let written = report::write(&arguments.directory)?;
-    ui::show_written(&written);
-    Ok(EXIT_OK)
+    let mut runs: Vec<RunDirectory> = Vec::new();
+    for path in &arguments.directories {
+        let found = record::runs_below(path)?;
+        // `results results/quickstart` names some twice.
+        runs.extend(found.into_iter().filter(|run| !runs.contains(run)).collect::<Vec<_>>());
+    }
+    if !arguments.check {
+        report::write_all(&runs, ui::report::show_written)?;
+        return Ok(EXIT_OK);
+    }
+    let (going_on, runs): (Vec<_>, Vec<_>) = runs.into_iter().partition(record::is_being_written);
+    let checked = report::check(&runs)?;
+    ui::report::show_checked(&checked, &arguments.directories, &going_on)?;
+    Ok(if checked.deviations.is_empty() { EXIT_OK } else { EXIT_DIFFERS })
 }

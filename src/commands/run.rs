@@ -132,7 +132,7 @@ fn end(
     Ending { is_interrupted, is_stopped, has_failed }: Ending,
 ) -> Result<u8, Error> {
     let written = report::write(directory).map_err(|error| with_way_on(arguments, error))?;
-    ui::show_written(&written);
+    ui::report::show_written(&written);
     if is_interrupted || is_stopped {
         ui::resume::show_how_to_go_on(&resume::command(arguments));
     }

@@ -1,6 +1,7 @@
 //! A run on disk: the only thing that the measuring half and the reporting half share. Read [`Record`]
 //! and [`Manifest`] first, then `layout.rs` for where each file lies.
 
+mod below;
 mod changes;
 mod error;
 mod files;
@@ -31,6 +32,7 @@ pub use crate::metrics::{Details, ELAPSED, Measurement, Series};
 pub use crate::monitor::Snapshot;
 pub use crate::plan::{Adaptive, Phase};
 
+pub use below::{newest_in, optional_files, read_if_there, runs_below};
 pub use changes::changes;
 pub use error::RecordError;
 pub use files::write_file;

@@ -162,11 +162,17 @@ pub struct ListedRun {
     pub has_report: bool,
 }
 
-/// The folder of all runs of the experiment: the one above the run, where it has the experiment's name; a
-/// run that was copied elsewhere has none.
-pub fn experiment_folder(run: &Run) -> Option<PathBuf> {
-    let above = fs::canonicalize(run.directory.path().join("..")).ok()?;
-    (above.file_name()? == run.manifest.experiment.as_str()).then_some(above)
+/// The folder of all runs of the experiment, and the name of the run in it: the one above the run, where it has
+/// the experiment's name; a run that was copied elsewhere has none.
+pub fn experiment_folder(run: &Run) -> Option<(PathBuf, String)> {
+    let own = fs::canonicalize(run.directory.path()).ok()?;
+    let above = own.parent()?;
+    let name = own.file_name()?.to_string_lossy().into_owned();
+    // As it was given, where that tells it.
+    let given = run.directory.path();
+    let is_plain = given.file_name() == own.file_name();
+    let folder = given.parent().filter(|parent| is_plain && !parent.as_os_str().is_empty()).unwrap_or(above);
+    (above.file_name()? == run.manifest.experiment.as_str()).then(|| (folder.to_owned(), name))
 }
 
 /// The runs in an experiment's folder, newest first; folders without a manifest are no runs.

@@ -1,9 +1,10 @@
 //! From records to what people read: tables in Markdown and CSV, made again at any time from a run's
 //! directory alone. [`render`] is pure, the same records give the same bytes; [`write`] puts its texts
-//! beside the records.
+//! beside the records, and [`check`] only looks whether they are there.
 
 mod axes;
 mod cells;
+mod check;
 mod csv;
 mod distributions;
 mod estimates;
@@ -17,11 +18,14 @@ mod sections;
 mod templates;
 pub mod view;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use crate::analysis::summarise;
-use crate::record::{RecordError, Run, experiment_folder, list_runs, read_run, write_file};
+use crate::record::{RecordError, Run, RunDirectory, experiment_folder, list_runs, read_run, write_file};
+
+pub use check::{Checked, Deviation, Fault, check};
 
 /// The texts made from one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,24 +71,71 @@ pub fn render(run: &Run) -> Result<Report, RecordError> {
     })
 }
 
-/// Makes `samples.csv`, `summary.csv`, `report.md` and, where there is one, `series.csv` of the run in `run_directory` anew, and the
-/// `README.md` of the experiment's folder. The records are only read.
+impl Report {
+    /// Every file that is made of the run in `directory`, with its text; the report first.
+    pub fn files(&self, directory: &RunDirectory) -> Vec<(PathBuf, &str)> {
+        let Report { markdown, summary, samples, series } = self;
+        let mut files: Vec<(PathBuf, &str)> = vec![
+            (directory.report(), markdown),
+            (directory.summary(), summary),
+            (directory.samples(), samples),
+        ];
+        files.extend(series.iter().map(|text| (directory.series(), text.as_str())));
+        files
+    }
+}
+
+/// Makes every file of the run in `run_directory` that is made of its records anew, and the `README.md` of the
+/// experiment's folder. The records are only read.
 pub fn write(run_directory: &Path) -> Result<Written, RecordError> {
+    let mut indexes = Indexes::default();
+    let mut written = write_run(run_directory, &mut indexes)?;
+    for (path, text) in indexes.texts()? {
+        write_file(&path, text.as_bytes())?;
+        written.files.push(path);
+    }
+    Ok(written)
+}
+
+/// The same for many runs; `tell` hears of each when it is done.
+pub fn write_all(runs: &[RunDirectory], mut tell: impl FnMut(&Written)) -> Result<(), RecordError> {
+    let mut indexes = Indexes::default();
+    for run in runs {
+        tell(&write_run(run.path(), &mut indexes)?);
+    }
+    indexes.texts()?.iter().try_for_each(|(path, text)| write_file(path, text.as_bytes()))
+}
+
+fn write_run(run_directory: &Path, indexes: &mut Indexes) -> Result<Written, RecordError> {
     let run = read_run(run_directory)?;
     let report = render(&run)?;
-    let Report { markdown, summary, samples, series } = &report;
-    let directory = &run.directory;
-    let always =
-        [(directory.report(), markdown), (directory.summary(), summary), (directory.samples(), samples)];
     let mut files = Vec::new();
-    for (path, text) in always.into_iter().chain(series.iter().map(|text| (directory.series(), text))) {
+    for (path, text) in report.files(&run.directory) {
         write_file(&path, text.as_bytes())?;
         files.push(path);
     }
-    if let Some(folder) = experiment_folder(&run) {
-        let path = folder.join("README.md");
-        write_file(&path, index::index(&list_runs(&folder)?).as_bytes())?;
-        files.push(path);
-    }
+    indexes.add(&run);
     Ok(Written { files, warnings: run.warnings })
+}
+
+/// The folders of experiments whose pages are to be made, with the runs whose reports are.
+#[derive(Debug, Default)]
+struct Indexes(BTreeMap<PathBuf, BTreeSet<String>>);
+
+impl Indexes {
+    fn add(&mut self, run: &Run) {
+        if let Some((folder, name)) = experiment_folder(run) {
+            self.0.entry(folder).or_default().insert(name);
+        }
+    }
+
+    /// Each page with its text.
+    fn texts(self) -> Result<Vec<(PathBuf, String)>, RecordError> {
+        let text = |(folder, reported): (PathBuf, BTreeSet<String>)| {
+            let mut runs = list_runs(&folder)?;
+            runs.iter_mut().for_each(|run| run.has_report |= reported.contains(&run.directory.name()));
+            Ok((folder.join("README.md"), index::index(&runs)))
+        };
+        self.0.into_iter().map(text).collect()
+    }
 }

@@ -225,7 +225,7 @@ pub(super) fn distinct<'a, K: Clone + Eq + Hash + 'a>(keys: impl Iterator<Item =
     keys.cloned().collect::<indexmap::IndexSet<_>>().into_iter().collect()
 }
 
-fn date_and_time(time: Timestamp) -> String {
+pub(super) fn date_and_time(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 

@@ -9,6 +9,7 @@ pub mod extract;
 pub mod plan;
 mod problems;
 pub mod progress;
+pub mod report;
 pub mod resume;
 pub mod status;
 mod table;
@@ -24,7 +25,6 @@ use crate::diagnostic::Problems;
 use crate::error::Error;
 use crate::hosts::Thing;
 use crate::plan::{Cell, Plan};
-use crate::report::Written;
 use crate::secrets::Secrets;
 
 use self::console::Reach;
@@ -53,18 +53,6 @@ pub fn show_error(error: &Error) {
     }
     if let Some(hint) = error.hint() {
         tell(&format!("{BOLD}help{PLAIN}: {hint}"));
-    }
-}
-
-/// Shows where a report lies.
-pub fn show_written(written: &Written) {
-    for warning in &written.warnings {
-        tell(&format!("{YELLOW}warning{PLAIN}: {warning}"));
-    }
-    if let Some(report) = written.files.first() {
-        note(&format!("report: {}", report.display()));
-        // A reader that is gone needs no report.
-        let _ = writeln!(anstream::stdout(), "{}", report.display());
     }
 }
 

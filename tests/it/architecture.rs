@@ -38,7 +38,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "secrets",
             // The kind of a host tells whether a clock may tick on it.
             "spec::Spec",
-            "report::Written",
+            // What was made of runs, and how it is shown elsewhere.
+            "report",
             "monitor",
             // The known tools, and what one of them gave.
             "metrics::Measurement",
@@ -47,6 +48,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             // What lies of a run on the disk, and the words of a record, in messages too.
             "record::Record",
             "record::Run",
+            "record::RunDirectory",
             "record::word",
             // What was found on a host, and what is missing there.
             "hosts::Clock",

@@ -13,6 +13,7 @@ mod cli_explain;
 mod cli_extract;
 mod cli_init;
 mod cli_plan;
+mod cli_report;
 mod details;
 mod docs;
 mod end_to_end;

@@ -42,7 +42,7 @@ pub(super) fn extract(path: &Path) -> Result<u8, Error> {
     drop(reopened);
     show_told(&told);
     let written = report::write(path)?;
-    ui::show_written(&written);
+    ui::report::show_written(&written);
     let run = record::read_run(path)?;
     let is_ok = told.unread.is_empty() && run.last_attempts().all(|record| record.status == Status::Ok);
     Ok(if is_ok { EXIT_OK } else { EXIT_FAILED_TRIALS })

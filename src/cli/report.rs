@@ -1,0 +1,31 @@
+//! `runner report` on the command line.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// `runner report`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runner report results/quickstart/2026-11-30T11-45-12Z
+  runner report results                                  of every run in it
+  runner report --check results                          is what is committed right?
+
+Makes report.md, summary.csv, samples.csv and, where there is something for it, series.csv of each run, and
+README.md in the folder of its experiment. Records are only read; the same records give the same bytes.
+
+With --check nothing is written: every such file is compared with what the records give. Told are files that
+differ, with the first line that does, files that are missing, and files that nothing makes any more. A run that
+goes on is left out.
+
+Exit codes: 0 made, or all as it should be; 1 --check found a difference; 2 wrong usage; 4 a file can't be
+read or written.")]
+pub struct ReportArguments {
+    /// Directories of runs, of experiments, or of all results.
+    #[arg(value_name = "DIR", required = true)]
+    pub directories: Vec<PathBuf>,
+    /// Write nothing, and tell what differs from what the records give.
+    #[arg(long)]
+    pub check: bool,
+}

@@ -1,0 +1,119 @@
+//! `runner report` as a user and a forge's machine type it: many runs at once, and whether what is committed is right.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::cli::{runner, texts};
+use crate::report::copy_of_fixture;
+
+const EXPERIMENT: &str = "docker-vs-native";
+const OLDER: &str = "2026-11-29T08-00-00Z";
+const NEWER: &str = "2026-11-30T11-45-12Z";
+
+/// Two runs with their reports.
+fn reported() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for start in [OLDER, NEWER] {
+        copy_of_fixture(&folder.path().join("results"), EXPERIMENT, start);
+    }
+    let output = runner(folder.path(), &["report", "results"]);
+    let (stdout, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let right = [OLDER, NEWER].map(|start| format!("results/{EXPERIMENT}/{start}/report.md\n"));
+    assert_eq!(stdout, right.concat());
+    folder
+}
+
+fn in_run(folder: &Path, file: &str) -> PathBuf {
+    folder.join("results").join(EXPERIMENT).join(NEWER).join(file)
+}
+
+/// Every file below `folder` with its bytes.
+fn all(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files.extend(all(&path)),
+            false => drop(files.insert(path.clone(), fs::read(&path).unwrap())),
+        }
+    }
+    files
+}
+
+#[test]
+fn what_was_just_made_is_right_however_it_is_named() {
+    let folder = reported();
+    let run = format!("results/{EXPERIMENT}/{NEWER}");
+    let experiment = format!("results/{EXPERIMENT}");
+    for (paths, told) in [
+        (&["results"][..], "2 runs, 7 files: all as the records say\n"),
+        (&[&experiment], "2 runs, 7 files: all as the records say\n"),
+        (&[&run], "1 run, 4 files: all as the records say\n"),
+        (&[&run, "results", &run], "2 runs, 7 files: all as the records say\n"),
+    ] {
+        let output = runner(folder.path(), &[&["report", "--check"], paths].concat());
+        assert_eq!(output.status.code(), Some(0), "{paths:?}");
+        assert_eq!(texts(&output), (String::new(), told.to_owned()), "{paths:?}");
+    }
+}
+
+#[test]
+fn each_deviation_is_told_and_nothing_is_written() {
+    let folder = reported();
+    let report = in_run(folder.path(), "report.md");
+    let changed = fs::read_to_string(&report).unwrap().replacen("94.2", "99.9", 1);
+    fs::write(&report, changed).unwrap();
+    fs::remove_file(in_run(folder.path(), "summary.csv")).unwrap();
+    fs::write(in_run(folder.path(), "series.csv"), "left over\n").unwrap();
+    let index = folder.path().join(format!("results/{EXPERIMENT}/README.md"));
+    let text = fs::read_to_string(&index).unwrap();
+    fs::write(&index, text.strip_suffix('\n').unwrap()).unwrap();
+    fs::set_permissions(in_run(folder.path(), ""), Permissions::from_mode(0o555)).unwrap();
+
+    let before = all(folder.path());
+    let output = runner(folder.path(), &["report", "--check", "results"]);
+    assert_eq!(all(folder.path()), before);
+    fs::set_permissions(in_run(folder.path(), ""), Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let (stdout, stderr) = texts(&output);
+    insta::assert_snapshot!("report-check", format!("{stdout}---\n{stderr}"));
+
+    // The advice helps, but for what nothing makes.
+    assert_eq!(runner(folder.path(), &["report", "results"]).status.code(), Some(0));
+    let output = runner(folder.path(), &["report", "--check", "results"]);
+    let (stdout, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout.lines().count() == 1 && stdout.contains("series.csv: nothing makes"), "{stdout}");
+    assert!(!stderr.contains("help"), "{stderr}");
+}
+
+#[test]
+fn what_is_no_run_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    for path in ["empty", "none"] {
+        for arguments in [&["report", path][..], &["report", "--check", path]] {
+            let output = runner(folder.path(), arguments);
+            let (stdout, stderr) = texts(&output);
+            assert_eq!((output.status.code(), &*stdout), (Some(4), ""), "{arguments:?}");
+            assert!(stderr.contains(&format!("could not find a run in `{path}`")), "{stderr}");
+            assert!(stderr.contains("help: give the directory of a run"), "{stderr}");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_goes_on_is_not_checked() {
+    let folder = reported();
+    fs::remove_file(in_run(folder.path(), "report.md")).unwrap();
+    let records = fs::File::options().append(true).open(in_run(folder.path(), "records.jsonl")).unwrap();
+    records.lock().unwrap();
+    let run = format!("results/{EXPERIMENT}/{NEWER}");
+    let output = runner(folder.path(), &["report", "--check", &run]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(texts(&output).1.starts_with(&format!("left out: `{run}` goes on\n")));
+}
