@@ -1,5 +1,7 @@
 //! Rules on the `metrics:` of every workload: tools, metrics and expressions that exist.
 
+mod charts;
+
 use crate::diagnostic::{Problem, Sources, suggest};
 use crate::spec::metric::{Extract, Form, Metrics};
 use crate::spec::{Spec, Text, Workload};
@@ -25,6 +27,7 @@ pub fn check(spec: &Spec, sources: &Sources) -> Vec<Problem> {
         expectations(spec, workload, sources, &mut problems);
     }
     problems.extend(spec.report.units.iter().filter_map(|(metric, unit)| shown_unit(spec, metric, unit)));
+    problems.extend(charts::check(spec));
     problems
 }
 

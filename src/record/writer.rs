@@ -274,6 +274,7 @@ mod tests {
             cells: vec![PlannedCell::from(&cell())],
             baseline: BTreeMap::new(),
             units: BTreeMap::new(),
+            charts: Vec::new(),
             counts: BTreeMap::new(),
         }
     }

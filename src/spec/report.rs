@@ -1,10 +1,14 @@
 //! The `report:` section: what the results are compared with, and how they are shown.
 
+mod chart;
+
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::located::Text;
+
+pub use chart::{Chart, ChartKind, LogAxes};
 
 /// How the results are shown.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
@@ -20,4 +24,10 @@ pub struct Report {
     /// Default: the largest in which most values are at least 1. Example: `units: { elapsed: ms }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub units: IndexMap<Text, Text>,
+    /// The pictures.
+    ///
+    /// Default: of each workload its first metric, as lines where an axis is numeric, else as bars; its distribution
+    /// and its series where it has one. Example: `charts: [{ kind: box, workload: disk-read }]`
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub charts: Vec<Chart>,
 }

@@ -33,7 +33,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Problems> {
 pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: &str, salt: String) -> Manifest {
     let (inputs, cells) = inputs::take(experiment, salt);
     let name = experiment::name(&arguments.file);
-    let Experiment { spec, plan, digest, .. } = experiment;
+    let Experiment { spec, plan, charts, digest, .. } = experiment;
     let started = timestamp();
     let sitting = Sitting {
         id: id.to_owned(),
@@ -66,6 +66,7 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: &str, s
         cells,
         baseline: texts(&spec.report.baseline),
         units: texts(&spec.report.units),
+        charts: charts.clone(),
         counts: Default::default(),
     }
 }
