@@ -47,7 +47,18 @@ impl ChartLayout {
     /// A chart of which nothing else is said.
     pub fn new(kind: ChartKind) -> Self {
         let (workloads, series) = (Vec::new(), Vec::new());
-        Self { title: None, kind, workloads, cells: None, x: None, y: None, series, facet: None, unit: None, log: None }
+        Self {
+            title: None,
+            kind,
+            workloads,
+            cells: None,
+            x: None,
+            y: None,
+            series,
+            facet: None,
+            unit: None,
+            log: None,
+        }
     }
 }
 
@@ -87,7 +98,8 @@ impl Plan {
     /// # Errors
     /// An expression that can't be evaluated.
     pub fn cells_where(&self, expression: &Text) -> Result<Vec<String>, Problem> {
-        let condition = Located { value: Exclude::Expression(expression.value.clone()), span: expression.span };
+        let condition =
+            Located { value: Exclude::Expression(expression.value.clone()), span: expression.span };
         let mut names = Vec::new();
         for (grid, start) in self.inner.grids.iter().zip(&self.inner.starts) {
             let Some(mask) = mask::mask(grid, &self.inner.scope, &condition)? else { continue };

@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 
 use crate::analysis::summarise;
 use crate::record::{
-    RecordError, Run, RunDirectory, experiment_folder, list_folder, list_runs, read_file, read_run, remove_file,
-    write_file,
+    RecordError, Run, RunDirectory, experiment_folder, list_folder, list_runs, read_file, read_run,
+    remove_file, write_file,
 };
 use chart::Chart;
 

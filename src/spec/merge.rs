@@ -183,10 +183,11 @@ impl<'a> Reader<'a> {
             ("deadline", spec.deadline.as_ref().map(|time| time.span)),
             ("retries", spec.retries.as_ref().map(|count| count.span)),
             ("on_failure", spec.on_failure.as_ref().map(|word| word.span)),
-            (
-                "report",
-                spec.report.baseline.keys().chain(spec.report.units.keys()).next().map(|key| key.span),
-            ),
+            ("report", {
+                let charts = spec.report.charts.iter().map(|chart| chart.kind.span);
+                let keys = spec.report.baseline.keys().chain(spec.report.units.keys());
+                keys.map(|key| key.span).chain(charts).next()
+            }),
         ];
         for (key, span) in has.into_iter().filter(|(key, _)| !allowed.contains(key)) {
             let Some(span) = span else { continue };

@@ -27,7 +27,7 @@ pub struct Report {
     /// The pictures.
     ///
     /// Default: of each workload its first metric, as lines where an axis is numeric, else as bars; its distribution
-    /// and its series where it has one. Example: `charts: [{ kind: box, workload: disk-read }]`
+    /// and its series where it has one. Example: `charts: [{ kind: box, x: host }]`
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub charts: Vec<Chart>,
 }

@@ -68,6 +68,7 @@ fn manifest(happened: &Happened) -> Manifest {
         cells: happened.plan.cells().map(|cell| PlannedCell::from(&cell)).collect(),
         baseline: baseline.iter().map(|(axis, value)| (axis.value.clone(), value.value.clone())).collect(),
         units: BTreeMap::new(),
+        charts: Vec::new(),
         counts: BTreeMap::new(),
     }
 }

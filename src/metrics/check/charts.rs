@@ -18,7 +18,8 @@ fn mistake(spec: &Spec, chart: &Chart) -> Option<Problem> {
     let is_open = shown.iter().any(|workload| is_open(workload, chart.kind.value));
     if !known.contains(&metric.value) && !is_open {
         let names = known.iter().map(String::as_str);
-        let problem = Problem::at(metric.span, format!("no workload of this chart has a metric `{}`", metric.value));
+        let problem =
+            Problem::at(metric.span, format!("no workload of this chart has a metric `{}`", metric.value));
         return Some(problem.help(suggest(metric, names)));
     }
     let unit = chart.unit.as_ref()?;
@@ -40,7 +41,8 @@ fn workloads<'a>(spec: &'a Spec, chart: &Chart) -> Vec<&'a Workload> {
 /// The metrics of a workload, and the quantities whose percentiles are among them.
 fn quantities(workload: &Workload) -> Vec<String> {
     let names = names(workload);
-    let whole = names.iter().filter_map(|name| name.strip_suffix("_p50")).map(str::to_owned).collect::<Vec<_>>();
+    let whole =
+        names.iter().filter_map(|name| name.strip_suffix("_p50")).map(str::to_owned).collect::<Vec<_>>();
     names.into_iter().chain(whole).collect()
 }
 

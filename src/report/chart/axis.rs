@@ -1,7 +1,7 @@
 //! From values to places on an axis, and the ticks beside it. Linear axes have round ticks; logarithmic ones have no 0;
 //! sizes of data get powers of two. Read [`Axis`].
 
-use super::super::number::{fixed, significant};
+use super::super::number::{fixed, place};
 
 /// An axis: which values lie at its ends, and what is written beside it.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,10 +22,11 @@ impl Axis {
         let zero = has_zero.then_some(0.0);
         let ends = ends(values.chain(zero));
         let (mut low, mut high) = ends.unwrap_or((0.0, 1.0));
-        if low == high {
-            let room = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
+        if low / 2.0 == high / 2.0 {
+            let room = if low.abs() < 1e-300 { 1.0 } else { low.abs() / 2.0 };
             // Around 0 room on one side is enough.
-            (low, high) = if has_zero { (low.min(0.0), high.max(low + room)) } else { (low - room, high + room) };
+            (low, high) =
+                if has_zero { (low.min(0.0), high.max(low + room)) } else { (low - room, high + room) };
         }
         let step = step(low, high, count);
         let (first, last) = ((low / step).floor(), (high / step).ceil());
@@ -35,9 +36,18 @@ impl Axis {
             return Self { low, high, is_log: false, ticks };
         }
         let places = -step.log10().floor();
-        let ticks: Vec<f64> = (0..=(last - first) as usize).map(|index| (first + index as f64) * step).collect();
-        let is_short = ticks.iter().all(|tick| tick.abs() < 1e6) && places < 7.0;
-        let written = |tick: f64| if is_short { fixed(tick, places.max(0.0) as i32) } else { text(tick) };
+        let ticks: Vec<f64> =
+            (0..=(last - first) as usize).map(|index| (first + index as f64) * step).collect();
+        // All in one form: `0k 5k 10k`, not `5000 10k`.
+        let largest = ticks.iter().fold(0.0_f64, |largest, tick| largest.max(tick.abs()));
+        let (factor, letter) = thousands(largest);
+        let places = (places + factor.log10()).max(0.0);
+        let is_short = largest < 1e15 && places < 7.0;
+        let written = |tick: f64| match is_short {
+            _ if tick == 0.0 && factor > 1.0 => "0".to_owned(),
+            true => format!("{}{letter}", fixed(tick / factor, places as i32)),
+            false => text(tick),
+        };
         let ticks: Vec<_> = ticks.into_iter().map(|tick| (tick, written(tick))).collect();
         Self { low: first * step, high: last * step, is_log: false, ticks }
     }
@@ -57,13 +67,9 @@ impl Axis {
     pub fn logarithmic(values: impl Iterator<Item = f64>) -> Option<Self> {
         let (low, high) = ends(values.filter(|value| *value > 0.0))?;
         let decade = |value: f64| value.log10();
-        let (mut first, mut last) = (decade(low), decade(high));
+        let room = 0.04 * (decade(high) - decade(low)).max(1.0);
+        let (first, last) = (decade(low) - room, decade(high) + room);
         let is_wide = last - first > 3.0;
-        if is_wide {
-            (first, last) = (first.floor(), last.ceil());
-        } else {
-            (first, last) = (first - 0.05 * (last - first).max(1.0), last + 0.05 * (last - first).max(1.0));
-        }
         let (low, high) = (ten_to(first), ten_to(last));
         let every = (((last - first) / 8.0).ceil() as i32).max(1);
         let parts: &[f64] = if is_wide { &[1.0] } else { &[1.0, 2.0, 5.0] };
@@ -88,11 +94,6 @@ impl Axis {
         };
         let end = |value: f64| if is_log { ten_to(value) } else { value };
         Self { low: end(low - room), high: end(high + room), is_log, ticks: values }
-    }
-
-    /// Whether it is logarithmic.
-    pub fn is_log(&self) -> bool {
-        self.is_log
     }
 
     /// Where `value` lies, from 0 at the low end to 1 at the high one; none where it has no place.
@@ -123,7 +124,16 @@ fn step(low: f64, high: f64, count: usize) -> f64 {
     let rough = (high / 2.0 - low / 2.0) / count.max(1) as f64 * 2.0;
     let decade = ten_to(rough.log10().floor());
     let part = rough / decade;
-    decade * if part <= 1.0 { 1.0 } else if part <= 2.0 { 2.0 } else if part <= 5.0 { 5.0 } else { 10.0 }
+    decade
+        * if part <= 1.0 {
+            1.0
+        } else if part <= 2.0 {
+            2.0
+        } else if part <= 5.0 {
+            5.0
+        } else {
+            10.0
+        }
 }
 
 /// A power of ten that is exact for whole exponents: `powf` of some platforms is not.
@@ -134,14 +144,31 @@ fn ten_to(exponent: f64) -> f64 {
     }
 }
 
-/// A number beside an axis: plain where that is short, with an exponent elsewhere.
+/// Of which power of a thousand numbers up to `largest` are written, and its letter.
+fn thousands(largest: f64) -> (f64, &'static str) {
+    let all = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    all.into_iter()
+        .find(|(factor, _)| largest >= factor * if *factor == 1e3 { 10.0 } else { 1.0 })
+        .unwrap_or((1.0, ""))
+}
+
+/// A number beside an axis: `500`, `20k`, `1.5M`; with an exponent where no letter fits.
 pub(super) fn text(value: f64) -> String {
+    let (factor, letter) = thousands(value.abs());
+    match value == 0.0 || (1e-4..1e15).contains(&value.abs()) {
+        true => format!("{}{letter}", figure(value / factor)),
+        false => figure(value),
+    }
+}
+
+/// A number in words: four digits, and every whole one.
+pub(super) fn figure(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {
         return "0".to_owned();
     }
-    let text = match (1e-4..1e6).contains(&size) {
-        true => significant(value, if size >= 1e3 { 6 } else { 4 }),
+    let text = match (1e-4..1e15).contains(&size) {
+        true => fixed(value, place(value, None)),
         false => format!("{value:.3e}"),
     };
     let (digits, exponent) = match text.split_once('e') {
@@ -157,9 +184,13 @@ pub(super) fn text(value: f64) -> String {
 
 /// A size of data in the largest binary unit in which it is whole: `4 KiB`.
 pub(super) fn size(bytes: f64) -> String {
-    let units = [(1_099_511_627_776.0, "TiB"), (1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB")];
+    let units =
+        [(1_099_511_627_776.0, "TiB"), (1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB")];
     let whole = units.into_iter().find(|(factor, _)| bytes >= *factor && bytes % factor == 0.0);
-    whole.map_or_else(|| format!("{} B", text(bytes)), |(factor, name)| format!("{} {name}", text(bytes / factor)))
+    whole.map_or_else(
+        || format!("{} B", figure(bytes)),
+        |(factor, name)| format!("{} {name}", figure(bytes / factor)),
+    )
 }
 
 #[cfg(test)]
@@ -178,7 +209,7 @@ mod tests {
             (&[], true, &["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
             (&[0.0], true, &["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
             (&[-3.0, 5.0], true, &["-4", "-2", "0", "2", "4", "6"]),
-            (&[2e9], true, &["0", "5e8", "1e9", "1.5e9", "2e9"]),
+            (&[2e9], true, &["0", "0.5G", "1.0G", "1.5G", "2.0G"]),
         ] {
             assert_eq!(texts(&Axis::linear(values.iter().copied(), has_zero, 5)), expected, "{values:?}");
         }
@@ -191,14 +222,18 @@ mod tests {
         assert_eq!((axis.place(0.0), axis.place(-1.0)), (None, None));
         assert!(Axis::logarithmic([0.0, -1.0].into_iter()).is_none());
         let wide = Axis::logarithmic([1.0, 2e7].into_iter()).unwrap();
-        assert_eq!(texts(&wide), ["1", "10", "100", "1000", "10000", "100000", "1e6", "1e7", "1e8"]);
+        assert_eq!(texts(&wide), ["1", "10", "100", "1000", "10k", "100k", "1M", "10M"]);
     }
 
     #[test]
     fn sizes_of_data_are_powers_of_two() {
-        for (bytes, text) in
-            [(4096.0, "4 KiB"), (1_048_576.0, "1 MiB"), (1e6, "1e6 B"), (512.0, "512 B"), (1536.0, "1536 B")]
-        {
+        for (bytes, text) in [
+            (4096.0, "4 KiB"),
+            (1_048_576.0, "1 MiB"),
+            (1e6, "1000000 B"),
+            (512.0, "512 B"),
+            (1536.0, "1536 B"),
+        ] {
             assert_eq!(size(bytes), text);
         }
     }
@@ -211,6 +246,8 @@ mod tests {
             assert!(axis.place(f64::MAX).is_some() && axis.place(f64::NAN).is_none());
         }
         assert!(Axis::linear([5e-324].into_iter(), true, 5).place(0.0).is_some_and(f64::is_finite));
-        assert!(Axis::logarithmic([5e-324, f64::MAX].into_iter()).is_none_or(|axis| axis.place(1.0).is_some()));
+        assert!(
+            Axis::logarithmic([5e-324, f64::MAX].into_iter()).is_none_or(|axis| axis.place(1.0).is_some())
+        );
     }
 }

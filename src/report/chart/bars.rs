@@ -1,8 +1,10 @@
 //! Medians as bars from 0, a colour each series. Enough trials have the interval of the median, fewer are shown
 //! themselves. On a logarithmic axis, which has no 0 to begin at, marks take the place of bars.
 
+use std::collections::BTreeSet;
+
 use super::Drawn;
-use super::cells::Wanted;
+use super::cells::{Place, Wanted};
 use super::data::Data;
 use super::estimates::{COLUMNS, Picked, Source, axes_up, is_log_up, pick, row, told};
 use super::frame::{
@@ -10,7 +12,8 @@ use super::frame::{
 };
 use super::svg::{Anchor, fill};
 use super::trials::Trial;
-use crate::record::ChartLayout;
+use crate::analysis::Summary;
+use crate::record::{ChartLayout, word};
 
 /// The least room of a bar in pixels, and how wide a picture may become for it.
 const LEAST: f64 = 9.0;
@@ -33,11 +36,12 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
     let plots = page.plots(&panels, beside, 250.0);
     for (index, trials) in few.iter().enumerate() {
         let place = picked.grouping.places[index];
-        let Some((plot, Panel { up: Up::Numbers(axis), .. })) = plots.get(place.panel).zip(panels.get(place.panel))
+        let Some((plot, Panel { up: Up::Numbers(axis), .. })) =
+            plots.get(place.panel).zip(panels.get(place.panel))
         else {
             continue;
         };
-        let slot = columns.slot(plot, &picked, index);
+        let slot = columns.slot(plot, place);
         let told = told(&picked, index);
         page.svg.told(&told, |svg| draw_one(svg, &picked, index, trials, (plot, axis), slot));
     }
@@ -47,7 +51,7 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
 }
 
 /// The trials of a summary that has too few for an interval.
-pub(super) fn few_trials<'a>(source: &Source<'a>, one: &crate::analysis::Summary<'_>) -> Vec<Trial<'a>> {
+pub(super) fn few_trials<'a>(source: &Source<'a>, one: &Summary<'_>) -> Vec<Trial<'a>> {
     if one.median_interval.is_some() { Vec::new() } else { source.trials.of(one) }
 }
 
@@ -55,34 +59,41 @@ pub(super) fn few_trials<'a>(source: &Source<'a>, one: &crate::analysis::Summary
 struct Columns {
     /// For each plot its places from left to right.
     xs: Vec<Vec<usize>>,
-    series: usize,
+    /// For each plot its colours.
+    series: Vec<Vec<usize>>,
 }
 
 impl Columns {
     fn new(picked: &Picked<'_>) -> Self {
-        let of = |panel: usize| {
-            let own = picked.grouping.places.iter().filter(|place| place.panel == panel).map(|place| place.x);
-            own.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+        let of = |key: fn(&Place) -> usize| {
+            let of_plot = |panel: usize| {
+                let own = picked.grouping.places.iter().filter(|place| place.panel == panel);
+                own.map(key).collect::<BTreeSet<_>>().into_iter().collect()
+            };
+            (0..picked.shown.len()).map(of_plot).collect()
         };
-        let xs = (0..picked.shown.len()).map(of).collect();
-        Self { xs, series: picked.grouping.series.len().max(1) }
+        Self { xs: of(|place| place.x), series: of(|place| place.series) }
     }
 
     /// The room that plots need, so many beside each other.
     fn widest(&self, beside: usize) -> f64 {
-        let most = self.xs.iter().map(Vec::len).max().unwrap_or_default();
-        (most * (self.series + 1)) as f64 * LEAST * beside as f64
+        let bars = self.xs.iter().zip(&self.series).map(|(xs, series)| xs.len() * (series.len() + 1));
+        bars.max().unwrap_or_default() as f64 * LEAST * beside as f64
     }
 
     /// From where to where the bar of an estimate goes.
-    fn slot(&self, plot: &Plot, picked: &Picked<'_>, index: usize) -> (f64, f64) {
-        let place = picked.grouping.places[index];
-        let xs = &self.xs[place.panel];
-        let band = (plot.right - plot.left) / xs.len().max(1) as f64;
-        let column = xs.iter().position(|x| *x == place.x).unwrap_or_default() as f64;
-        let room = (band * 0.82).min(90.0 * self.series as f64);
-        let wide = room / self.series as f64;
-        let left = plot.left + column * band + (band - room) / 2.0 + place.series as f64 * wide;
+    fn slot(&self, plot: &Plot, place: Place) -> (f64, f64) {
+        let (xs, series) = (&self.xs[place.panel], &self.series[place.panel]);
+        let number =
+            |all: &[usize], one: usize| all.iter().position(|own| *own == one).unwrap_or_default() as f64;
+        let (bars, columns) = (series.len().max(1) as f64, xs.len().max(1) as f64);
+        let band = (plot.right - plot.left) / columns;
+        let room = (band * 0.82).min(90.0 * bars);
+        let wide = room / bars;
+        let left = plot.left
+            + number(xs, place.x) * band
+            + (band - room) / 2.0
+            + number(series, place.series) * wide;
         (left + wide * 0.04, left + wide * 0.96)
     }
 }
@@ -90,8 +101,9 @@ impl Columns {
 /// Everything that a plot must have room for, as shown.
 fn values(picked: &Picked<'_>, few: &[Vec<Trial<'_>>], panel: usize) -> Vec<f64> {
     let scale = &picked.shown[panel].scale;
-    let own = picked.all.iter().zip(few).zip(&picked.grouping.places).filter(|(_, place)| place.panel == panel);
-    let of = |one: &crate::analysis::Summary<'_>, few: &[Trial<'_>]| {
+    let own =
+        picked.all.iter().zip(few).zip(&picked.grouping.places).filter(|(_, place)| place.panel == panel);
+    let of = |one: &Summary<'_>, few: &[Trial<'_>]| {
         let ends = one.median_interval.into_iter().flat_map(|ends| [ends.low, ends.high]);
         let median = one.sample.map(|sample| sample.median);
         ends.chain(median).chain(few.iter().map(|trial| trial.value)).collect::<Vec<_>>()
@@ -155,7 +167,7 @@ fn draw_one(
 
 /// A trial with what is to be known of it.
 pub(super) fn draw_trial(svg: &mut super::svg::Svg, trial: &Trial<'_>, place: (f64, f64)) {
-    svg.circle("dot", place, 2.6);
+    svg.circle("dot", place, 3.0);
     if trial.is_outlier {
         draw_outlier(svg, place);
     }
@@ -165,9 +177,12 @@ pub(super) fn draw_trial(svg: &mut super::svg::Svg, trial: &Trial<'_>, place: (f
 }
 
 pub(super) fn notes(picked: &Picked<'_>, has_own: bool, is_log: bool) -> String {
-    let better = picked.all.iter().find_map(|one| one.better).map(|better| crate::record::word(&better));
+    let mut better: Vec<String> = picked.all.iter().filter_map(|one| Some(word(&one.better?))).collect();
+    better.dedup();
     let mut notes = vec!["Medians".to_owned()];
-    notes.extend(better.map(|better| format!("{better} is better")));
+    if let [better] = better.as_slice() {
+        notes.push(format!("{better} is better"));
+    }
     if is_log {
         notes.push("logarithmic axis".to_owned());
     }
@@ -189,7 +204,11 @@ pub(super) fn legend(picked: &Picked<'_>, few: &[Vec<Trial<'_>>], is_line: bool)
             legend.push((swatch, text.to_owned()));
         }
     };
-    add(picked.all.iter().any(|one| one.median_interval.is_some()), Swatch::Interval, "95 % interval of the median");
+    add(
+        picked.all.iter().any(|one| one.median_interval.is_some()),
+        Swatch::Interval,
+        "95 % interval of the median",
+    );
     add(trials().count() > 0, Swatch::Dot, "a trial, where fewer than 6 are ok");
     add(trials().any(|trial| trial.is_outlier), Swatch::Outlier, "far from the others");
     add(trials().any(|trial| trial.is_suspicious), Swatch::Suspicious, "suspicious trial");

@@ -51,7 +51,9 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
     let plots = page.plots(&panels, beside, 270.0);
     for (index, trials) in trials.iter().enumerate() {
         let panel = picked.grouping.places[index].panel;
-        let Some((plot, Panel { up: Up::Numbers(up), .. })) = plots.get(panel).zip(panels.get(panel)) else { continue };
+        let Some((plot, Panel { up: Up::Numbers(up), .. })) = plots.get(panel).zip(panels.get(panel)) else {
+            continue;
+        };
         let told = told(&picked, index);
         page.svg.told(&told, |svg| draw_one(svg, &picked, index, trials, (plot, up), is_full));
     }
@@ -122,7 +124,9 @@ fn legend(picked: &Picked<'_>, trials: &[Vec<Trial<'_>>], is_full: bool) -> Vec<
         (all().any(|trial| trial.is_suspicious), Swatch::Suspicious, "suspicious trial"),
         (trials.iter().any(Vec::is_empty), Swatch::Gap, "no trial is ok"),
     ];
-    legend.extend(marks.into_iter().filter(|(is_there, ..)| *is_there).map(|(_, mark, text)| (mark, text.to_owned())));
+    legend.extend(
+        marks.into_iter().filter(|(is_there, ..)| *is_there).map(|(_, mark, text)| (mark, text.to_owned())),
+    );
     legend
 }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexSet;
 
+use super::super::number::NOTHING;
 use super::super::view::distinct;
 use super::axis::size;
 use crate::record::{ChartLayout, PlannedCell};
@@ -82,7 +83,13 @@ pub(super) fn group(layout: &ChartLayout, items: &[Item<'_>], wanted: Wanted) ->
         Wanted::Nothing => String::new(),
         Wanted::Names => named
             .or_else(|| varying.iter().filter(is_free).find(|axis| *axis == "host").cloned())
-            .or_else(|| varying.iter().filter(is_free).find(|axis| !["workload", QUANTITY].contains(&axis.as_str())).cloned())
+            .or_else(|| {
+                varying
+                    .iter()
+                    .filter(is_free)
+                    .find(|axis| !["workload", QUANTITY].contains(&axis.as_str()))
+                    .cloned()
+            })
             .unwrap_or_else(|| "host".to_owned()),
         Wanted::Numbers => named
             .or_else(|| varying.iter().filter(is_free).find(|axis| is_numeric(items, axis)).cloned())
@@ -98,14 +105,19 @@ pub(super) fn group(layout: &ChartLayout, items: &[Item<'_>], wanted: Wanted) ->
     let quantity = (varying.iter().any(|axis| axis == QUANTITY)).then(|| QUANTITY.to_owned());
     let panel_axes: Vec<String> = facet.into_iter().chain(quantity).collect();
     let is_left = |axis: &&String| **axis != x_axis && !panel_axes.contains(axis) && !asked.contains(axis);
-    let series_axes: Vec<String> = asked.iter().chain(varying.iter().filter(is_left)).cloned().collect();
+    let left: Vec<String> = varying.iter().filter(is_left).cloned().collect();
+    let series_axes = match asked.is_empty() {
+        true => left,
+        false => with_needed(items, &panel_axes, &x_axis, asked, left),
+    };
     let panel_names = items.iter().map(|item| name(item, &panel_axes)).collect::<Vec<_>>();
     let series_names = items.iter().map(|item| name(item, &series_axes)).collect::<Vec<_>>();
     let categories = categories(items, &x_axis);
     let xs = ascending(distinct_categories(&categories));
     let panels: IndexSet<&String> = panel_names.iter().collect();
     let series: IndexSet<&String> = series_names.iter().collect();
-    let columns: BTreeMap<&str, usize> = xs.iter().enumerate().map(|(x, own)| (own.text.as_str(), x)).collect();
+    let columns: BTreeMap<&str, usize> =
+        xs.iter().enumerate().map(|(x, own)| (own.text.as_str(), x)).collect();
     let places = panel_names.iter().zip(&series_names).zip(&categories).map(|((panel, own), x)| Place {
         panel: panels.get_index_of(panel).unwrap_or_default(),
         series: series.get_index_of(own).unwrap_or_default(),
@@ -114,6 +126,31 @@ pub(super) fn group(layout: &ChartLayout, items: &[Item<'_>], wanted: Wanted) ->
     let places = places.collect();
     let names = |set: IndexSet<&String>| set.into_iter().cloned().collect();
     Grouping { places, panels: names(panels), series: names(series), series_axes, x_axis, xs }
+}
+
+/// The axes that a file names as the colours, and of those that are `left` the ones without which two cells would lie in
+/// one place.
+fn with_needed(
+    items: &[Item<'_>],
+    panel_axes: &[String],
+    x_axis: &str,
+    asked: Vec<String>,
+    left: Vec<String>,
+) -> Vec<String> {
+    let places = |series: &[String]| {
+        let axes: Vec<&String> = panel_axes.iter().chain(series).collect();
+        let place =
+            |item| axes.iter().map(|axis| value(item, axis)).chain([value(item, x_axis)]).collect::<Vec<_>>();
+        items.iter().map(place).collect::<BTreeSet<_>>().len()
+    };
+    left.into_iter().fold(asked, |mut series, axis| {
+        let before = places(&series);
+        series.push(axis);
+        if places(&series) == before {
+            series.pop();
+        }
+        series
+    })
 }
 
 /// The axis of the metrics, which no file names.
@@ -158,7 +195,12 @@ fn name(item: &Item<'_>, axes: &[String]) -> String {
         ("workload" | "host" | "environment" | QUANTITY, value) => value.to_owned(),
         (axis, value) => format!("{}={value}", bare(axis)),
     };
-    axes.iter().map(part).collect::<Vec<_>>().join(", ")
+    let has_value = |axis: &&String| !value(item, axis).is_empty();
+    let parts: Vec<String> = axes.iter().filter(has_value).map(part).collect();
+    match parts.is_empty() && !axes.is_empty() {
+        true => NOTHING.to_owned(),
+        false => parts.join(", "),
+    }
 }
 
 /// The name of an axis as it is shown.
@@ -185,7 +227,7 @@ fn categories(items: &[Item<'_>], axis: &str) -> Vec<Category> {
     let category = |(text, number): (&&str, &Option<(f64, bool)>)| match number {
         Some((number, _)) if are_sizes => Category { text: size(*number), number: Some(*number) },
         Some((number, _)) if are_numbers => Category { text: (*text).to_owned(), number: Some(*number) },
-        _ => Category { text: if text.is_empty() { "–".to_owned() } else { (*text).to_owned() }, number: None },
+        _ => Category { text: if text.is_empty() { NOTHING } else { text }.to_owned(), number: None },
     };
     texts.iter().zip(&numbers).map(category).collect()
 }
@@ -207,7 +249,8 @@ fn ascending(mut categories: Vec<Category>) -> Vec<Category> {
 /// of two, as in `dd` and `fio`; the axes of iozone end in `kB`, and mean 1024 bytes.
 pub(super) fn number(axis: &str, text: &str) -> Option<(f64, bool)> {
     let text = text.trim();
-    let end = text.find(|letter: char| !(letter.is_ascii_digit() || ".+-".contains(letter))).unwrap_or(text.len());
+    let end =
+        text.find(|letter: char| !(letter.is_ascii_digit() || ".+-".contains(letter))).unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
     let number: f64 = digits.parse().ok().filter(|number: &f64| number.is_finite())?;
     let of_axis = match () {
@@ -232,7 +275,8 @@ pub(super) fn number(axis: &str, text: &str) -> Option<(f64, bool)> {
 
 /// A power of two from 512 on, on an axis whose name speaks of a size.
 fn is_size_in_bytes(axis: &str, number: f64) -> bool {
-    let is_power = number >= 512.0 && number < 9e15 && number.fract() == 0.0 && (number as u64).is_power_of_two();
+    let is_power =
+        number >= 512.0 && number < 9e15 && number.fract() == 0.0 && (number as u64).is_power_of_two();
     is_power && (axis.ends_with("size") || bare(axis) == "bs")
 }
 

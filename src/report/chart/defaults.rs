@@ -1,8 +1,8 @@
 //! Which charts a run has whose file asks for none: few, and only such as say something. Read [`layouts`].
 
+use super::super::view::distinct;
 use super::cells::numeric_axes;
 use super::estimates::{Source, headline, item};
-use super::super::view::distinct;
 use crate::analysis::Summary;
 use crate::record::{ChartKind, ChartLayout};
 
@@ -19,7 +19,8 @@ const MOST_CHARTS: usize = 24;
 pub(super) fn layouts(source: &Source<'_>) -> Vec<ChartLayout> {
     let workloads = distinct(source.run.manifest.cells.iter().map(|cell| &cell.workload));
     let of_workload = |workload: &String| {
-        let of_kind = |kind: ChartKind| ChartLayout { workloads: vec![workload.clone()], ..ChartLayout::new(kind) };
+        let of_kind =
+            |kind: ChartKind| ChartLayout { workloads: vec![workload.clone()], ..ChartLayout::new(kind) };
         let kinds = [of_estimates(source, workload), of_values(source, workload), of_time(source, workload)];
         kinds.into_iter().flatten().map(of_kind).collect::<Vec<_>>()
     };

@@ -2,7 +2,7 @@
 //! the ends are known rises evenly between these.
 
 use super::Drawn;
-use super::axis::{Axis, text};
+use super::axis::{Axis, figure};
 use super::data::{Data, number};
 use super::estimates::{Source, is_log_across};
 use super::frame::{Across, Page, Panel, Plot, Swatch, Up, WIDTH};
@@ -22,7 +22,8 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
     let across = |panel: usize| {
         let own = curves.iter().zip(&picked.grouping.places).filter(move |(_, place)| place.panel == panel);
         let scale = &picked.shown[panel].scale;
-        let values: Vec<f64> = own.flat_map(|(curve, _)| curve).map(|(value, _)| scale.apply(*value)).collect();
+        let values: Vec<f64> =
+            own.flat_map(|(curve, _)| curve).map(|(value, _)| scale.apply(*value)).collect();
         // A small part at 0 is no reason against a logarithmic axis; the curve begins at its lower end.
         let positive = || values.iter().copied().filter(|value| *value > 0.0);
         let is_log = is_log_across(layout, positive(), 50.0) && positive().count() * 10 >= values.len() * 9;
@@ -51,9 +52,18 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
     let mut data = Data::new(COLUMNS);
     for ((spread, place), curve) in picked.all.iter().zip(&picked.grouping.places).zip(&curves) {
         for (value, part) in curve {
-            let [plot, own] = [&picked.grouping.panels[place.panel], &series[place.series]].map(String::clone);
+            let [plot, own] =
+                [&picked.grouping.panels[place.panel], &series[place.series]].map(String::clone);
             let unit = spread.unit.to_string();
-            data.push([plot, own, spread.cell.cell.clone(), spread.name.clone(), unit, number(*value), number(*part)]);
+            data.push([
+                plot,
+                own,
+                spread.cell.cell.clone(),
+                spread.name.clone(),
+                unit,
+                number(*value),
+                number(*part),
+            ]);
         }
     }
     Some(Drawn { alt: alt(&picked, &curves), page, data })
@@ -103,7 +113,12 @@ fn draw_curve(
     if let Some((_, y)) = points.last().copied() {
         points.push((plot.right, y));
     }
-    let told = format!("{}: {} {}", spread.cell.cell, quartiles(curve, |value| text(scale.apply(value))), scale.name);
+    let told = format!(
+        "{}: {} {}",
+        spread.cell.cell,
+        quartiles(curve, |value| figure(scale.apply(value))),
+        scale.name
+    );
     page.svg.told(&told, |svg| svg.path(&stroke(place.series), &points, false));
 }
 
@@ -111,7 +126,8 @@ fn draw_curve(
 pub(super) fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     for (index, point) in points.iter().enumerate() {
-        let is_far = kept.last().is_none_or(|last| (last.0 - point.0).abs() + (last.1 - point.1).abs() >= 0.4);
+        let is_far =
+            kept.last().is_none_or(|last| (last.0 - point.0).abs() + (last.1 - point.1).abs() >= 0.4);
         if is_far || index + 1 == points.len() {
             kept.push(*point);
         }
@@ -127,13 +143,20 @@ fn quartiles(curve: &[(f64, f64)], write: impl Fn(f64) -> String) -> String {
 }
 
 fn alt(picked: &PickedSpreads<'_>, curves: &[Vec<(f64, f64)>]) -> String {
-    let told = picked.all.iter().zip(curves).zip(&picked.grouping.places).take(24).map(|((spread, curve), place)| {
-        let scale = &picked.shown[place.panel].scale;
-        match curve.is_empty() {
-            true => format!("{}: no value", spread.cell.cell),
-            false => format!("{}: {} {}", spread.cell.cell, quartiles(curve, |value| text(scale.apply(value))), scale.name),
-        }
-    });
+    let told = picked.all.iter().zip(curves).zip(&picked.grouping.places).take(24).map(
+        |((spread, curve), place)| {
+            let scale = &picked.shown[place.panel].scale;
+            match curve.is_empty() {
+                true => format!("{}: no value", spread.cell.cell),
+                false => format!(
+                    "{}: {} {}",
+                    spread.cell.cell,
+                    quartiles(curve, |value| figure(scale.apply(value))),
+                    scale.name
+                ),
+            }
+        },
+    );
     told.collect::<Vec<_>>().join("; ")
 }
 

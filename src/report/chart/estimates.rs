@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use super::super::distributions::other_figures;
 use super::axis::Axis;
 use super::cells::{Grouping, Item, Wanted, group, taken};
 use super::data;
 use super::frame::Up;
 use super::trials::Trials;
-use super::super::distributions::other_figures;
 use crate::analysis::{Merged, Summary};
 use crate::record::{ChartLayout, ELAPSED, LogAxes, Run};
 use crate::units::{Scale, Unit};
@@ -101,7 +101,8 @@ pub(super) fn scale(run: &Run, layout: &ChartLayout, name: &str, unit: &Unit, va
 
 /// Whether the axis from left to right is logarithmic: as the chart says, or where its numbers span a factor of 8.
 pub(super) fn is_log_across(layout: &ChartLayout, numbers: impl Iterator<Item = f64>, factor: f64) -> bool {
-    let (low, high) = numbers.fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)));
+    let (low, high) =
+        numbers.fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)));
     match layout.log {
         Some(log) => matches!(log, LogAxes::X | LogAxes::Both) && low > 0.0,
         None => low > 0.0 && high >= factor * low,
@@ -115,12 +116,7 @@ pub(super) fn is_log_up(layout: &ChartLayout) -> bool {
 
 /// The axes upwards of plots with these values, and whether they differ: plots of one quantity share one, unless that would
 /// press one of them flat.
-pub(super) fn axes_up(
-    shown: &[Shown],
-    values: &[Vec<f64>],
-    is_log: bool,
-    has_zero: bool,
-) -> (Vec<Up>, bool) {
+pub(super) fn axes_up(shown: &[Shown], values: &[Vec<f64>], is_log: bool, has_zero: bool) -> (Vec<Up>, bool) {
     let most = |values: &[f64]| values.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
     let mut has_own = false;
     let mut ups = Vec::new();
@@ -134,7 +130,9 @@ pub(super) fn axes_up(
         let together: Vec<f64> =
             if is_own { own.clone() } else { alike.into_iter().flatten().copied().collect() };
         let logarithmic = if is_log { Axis::logarithmic(together.iter().copied()) } else { None };
-        ups.push(Up::Numbers(logarithmic.unwrap_or_else(|| Axis::linear(together.iter().copied(), has_zero, 5))));
+        ups.push(Up::Numbers(
+            logarithmic.unwrap_or_else(|| Axis::linear(together.iter().copied(), has_zero, 5)),
+        ));
     }
     (ups, has_own)
 }
@@ -173,12 +171,18 @@ pub(super) fn told(picked: &Picked<'_>, index: usize) -> String {
     let Some(shown) = picked.shown.get(picked.grouping.places[index].panel) else { return String::new() };
     let labels = one.metric.labels.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>();
     let of = format!("{}{labels}: ", one.cell.cell);
-    let write = |value: f64| super::axis::text(shown.scale.apply(value));
+    let write = |value: f64| super::axis::figure(shown.scale.apply(value));
     let trials = format!("{}/{} trials ok", one.ok, one.cell.planned());
     match (one.sample, one.median_interval) {
         (None, _) => format!("{of}no value, {trials}"),
         (Some(sample), Some(ends)) => {
-            format!("{of}{} [{}, {}] {}, {trials}", write(sample.median), write(ends.low), write(ends.high), shown.scale.name)
+            format!(
+                "{of}{} [{}, {}] {}, {trials}",
+                write(sample.median),
+                write(ends.low),
+                write(ends.high),
+                shown.scale.name
+            )
         }
         (Some(sample), None) => format!("{of}{} {}, {trials}", write(sample.median), shown.scale.name),
     }

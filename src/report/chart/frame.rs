@@ -97,7 +97,7 @@ impl Page {
     pub fn new(width_of_page: f64, title: &str, notes: &str, legend: &[(Swatch, String)]) -> Self {
         let mut page = Self { svg: Svg::default(), width: width_of_page, bottom: 12.0 };
         let room = width_of_page - 2.0 * MARGIN;
-        for line in wrap(title, TITLE, room, 3) {
+        for line in wrap(title, TITLE * 1.1, room, 3) {
             page.bottom += 21.0;
             page.svg.text("title", (MARGIN, page.bottom - 5.0), Anchor::Start, &line);
         }
@@ -138,7 +138,7 @@ impl Page {
         for row in panels.chunks(beside) {
             let left_room = |panel: &Panel| panel.up.room().min(wide / 3.0);
             let headed = row.iter().any(|panel| !panel.title.is_empty());
-            let top = self.bottom + if headed { 42.0 } else { 22.0 };
+            let top = self.bottom + if headed { 46.0 } else { 26.0 };
             let mut lowest = top + height;
             for (index, panel) in row.iter().enumerate() {
                 let left = MARGIN + index as f64 * (wide + 20.0);
@@ -149,11 +149,12 @@ impl Page {
                     bottom: top + height,
                 };
                 if headed {
-                    let title = shortened(&panel.title, 13.0, wide);
+                    // Bold letters are wider.
+                    let title = shortened(&panel.title, 14.5, wide - 6.0);
                     self.svg.text("head", (left, self.bottom + 16.0), Anchor::Start, &title);
                 }
                 let up_title = shortened(&panel.up_title, SIZE, wide);
-                self.svg.text("soft", (left, top - 8.0), Anchor::Start, &up_title);
+                self.svg.text("soft", (left, top - 12.0), Anchor::Start, &up_title);
                 self.up(panel, &plot, left);
                 lowest = lowest.max(self.across(panel, &plot));
                 plots.push(plot);
@@ -248,12 +249,8 @@ impl Page {
 
     /// Room below all that is there.
     pub fn strip(&mut self, height: f64) -> Plot {
-        let plot = Plot {
-            left: MARGIN,
-            top: self.bottom,
-            right: self.width - MARGIN,
-            bottom: self.bottom + height,
-        };
+        let plot =
+            Plot { left: MARGIN, top: self.bottom, right: self.width - MARGIN, bottom: self.bottom + height };
         self.bottom = plot.bottom;
         plot
     }

@@ -3,7 +3,7 @@
 
 use super::Drawn;
 use super::axis::Axis;
-use super::bars::{alt, across_title, notes};
+use super::bars::{across_title, alt, notes};
 use super::cells::{Wanted, bare, numeric_axes};
 use super::data::Data;
 use super::estimates::{COLUMNS, Picked, Source, is_log_up, item, pick, row, told};
@@ -44,7 +44,8 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
     let (axes, is_log) = axes(&picked, layout);
     let wide = (columns.len() as f64 * 52.0 + 160.0).clamp(WIDTH, 2000.0);
     let mut page = Page::new(wide, title, &notes(&picked, false, is_log), &[]);
-    let plots = page.plots(&panels, if columns.len() <= 7 { 2 } else { 1 }, (rows.len() as f64 * 26.0).max(52.0));
+    let plots =
+        page.plots(&panels, if columns.len() <= 7 { 2 } else { 1 }, (rows.len() as f64 * 26.0).max(52.0));
     for (index, place) in picked.grouping.places.iter().enumerate() {
         let Some(plot) = plots.get(place.panel) else { continue };
         let row = rows.iter().position(|(series, _)| *series == place.series).unwrap_or_default();
@@ -70,10 +71,19 @@ fn with_axes(source: &Source<'_>, layout: &ChartLayout) -> ChartLayout {
     let items: Vec<_> = picked.all.iter().map(|one| item(one)).collect();
     let mut numeric = numeric_axes(&items);
     // The one with more values lies from left to right, where there is more room.
-    let count = |axis: &String| items.iter().map(|one| super::cells::value(one, axis)).collect::<std::collections::BTreeSet<_>>().len();
+    let count = |axis: &String| {
+        items
+            .iter()
+            .map(|one| super::cells::value(one, axis))
+            .collect::<std::collections::BTreeSet<_>>()
+            .len()
+    };
     numeric.sort_by_key(|axis| std::cmp::Reverse(count(axis)));
-    let mut free = numeric.into_iter().filter(|axis| layout.facet.as_ref() != Some(axis) && !layout.series.contains(axis));
-    let mut free = free.by_ref().filter(|axis| layout.x.as_ref() != Some(axis)).collect::<Vec<_>>().into_iter();
+    let mut free = numeric
+        .into_iter()
+        .filter(|axis| layout.facet.as_ref() != Some(axis) && !layout.series.contains(axis));
+    let mut free =
+        free.by_ref().filter(|axis| layout.x.as_ref() != Some(axis)).collect::<Vec<_>>().into_iter();
     if layout.x.is_none() {
         layout.x = free.next();
     }
@@ -117,13 +127,16 @@ fn rows(picked: &Picked<'_>) -> Vec<(usize, String)> {
 /// largest median is 50 times the smallest.
 fn axes(picked: &Picked<'_>, layout: &ChartLayout) -> (Vec<Axis>, bool) {
     let medians = |name: &str| {
-        let own = picked.all.iter().zip(&picked.grouping.places).filter(move |(one, _)| one.metric.name == name);
-        own.filter_map(|(one, place)| Some(picked.shown[place.panel].scale.apply(one.sample?.median))).collect::<Vec<f64>>()
+        let own =
+            picked.all.iter().zip(&picked.grouping.places).filter(move |(one, _)| one.metric.name == name);
+        own.filter_map(|(one, place)| Some(picked.shown[place.panel].scale.apply(one.sample?.median)))
+            .collect::<Vec<f64>>()
     };
     let mut any_log = false;
     let axes = picked.shown.iter().map(|shown| {
         let medians = medians(&shown.name);
-        let (low, high) = medians.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(*one), high.max(*one)));
+        let (low, high) =
+            medians.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(*one), high.max(*one)));
         let is_log = is_log_up(layout) || layout.log.is_none() && low > 0.0 && high >= 50.0 * low;
         any_log |= is_log;
         let log = if is_log { Axis::logarithmic(medians.iter().copied()) } else { None };
@@ -140,7 +153,13 @@ fn area(plot: &Plot, (x, columns): (usize, usize), (row, rows): (usize, usize)) 
     ((left + 0.5, top + 0.5), (left + wide - 0.5, top + high - 0.5))
 }
 
-fn draw_one(page: &mut Page, picked: &Picked<'_>, index: usize, axis: &Axis, (one, other): ((f64, f64), (f64, f64))) {
+fn draw_one(
+    page: &mut Page,
+    picked: &Picked<'_>,
+    index: usize,
+    axis: &Axis,
+    (one, other): ((f64, f64), (f64, f64)),
+) {
     let place = picked.grouping.places[index];
     let value = picked.all[index].sample.map(|sample| picked.shown[place.panel].scale.apply(sample.median));
     let middle = ((one.0 + other.0) / 2.0, (one.1 + other.1) / 2.0 + 4.0);
@@ -171,11 +190,17 @@ fn scale_bar(page: &mut Page, axis: &Axis, title: &str) {
         let [from, to] = [step, step + 1].map(|step| left + (right - left) * step as f64 / STEPS as f64);
         let colour = hexadecimal(colour((step as f64 + 0.5) / STEPS as f64));
         // A little wider, so that no seam shows.
-        page.svg.coloured(&colour, (from, top), (to + 0.3, top + 12.0));
+        page.svg.coloured(&colour, (from, top), ((to + 1.0).min(right), top + 12.0));
     }
     let mut last = f64::NEG_INFINITY;
     for (value, text) in &axis.ticks {
-        let Some(x) = axis.place(*value).filter(|part| (0.0..=1.0).contains(part)).map(|part| left + part * (right - left)) else { continue };
+        let Some(x) = axis
+            .place(*value)
+            .filter(|part| (0.0..=1.0).contains(part))
+            .map(|part| left + part * (right - left))
+        else {
+            continue;
+        };
         let half = width(text, 12.0) / 2.0;
         if x - half > last + 5.0 {
             page.svg.line("axis", (x, top + 12.0), (x, top + 16.0));
@@ -189,7 +214,8 @@ fn colour(part: f64) -> [f64; 3] {
     let place = part.clamp(0.0, 1.0) * (CIVIDIS.len() - 1) as f64;
     let below = (place.floor() as usize).min(CIVIDIS.len() - 2);
     let between = place - below as f64;
-    let mix = |index: usize| CIVIDIS[below][index] + between * (CIVIDIS[below + 1][index] - CIVIDIS[below][index]);
+    let mix =
+        |index: usize| CIVIDIS[below][index] + between * (CIVIDIS[below + 1][index] - CIVIDIS[below][index]);
     [mix(0), mix(1), mix(2)].map(f64::round)
 }
 

@@ -2,7 +2,7 @@
 //! right. No range is narrower than what is known of the values in it. Read [`ranges`].
 
 use super::Drawn;
-use super::axis::{Axis, text};
+use super::axis::{Axis, figure};
 use super::data::{Data, number};
 use super::estimates::Source;
 use super::frame::{Across, Page, Panel, Plot, Swatch, Up, WIDTH};
@@ -45,8 +45,11 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
     for index in drawn {
         let Levels { all, opened } = &levels[index];
         let both: Vec<&Vec<Lump>> = [all, opened].into_iter().filter(|level| !level.is_empty()).collect();
-        let panels: Vec<Panel> =
-            both.iter().enumerate().map(|(level, lumps)| panel(&picked, index, level, lumps, layout)).collect();
+        let panels: Vec<Panel> = both
+            .iter()
+            .enumerate()
+            .map(|(level, lumps)| panel(&picked, index, level, lumps, layout))
+            .collect();
         if panels.is_empty() {
             let place = page.strip(24.0);
             let words = format!("{}: no value", picked.all[index].cell.cell);
@@ -70,12 +73,31 @@ fn levels(spread: &Spread<'_>) -> Levels {
         ranges(&lumps, MOST)
     });
     // To open a range pays where it says more than its count.
-    let opened = opened.filter(|parts| parts.len() >= 4 && all.len() > 1 && !spread.of_trials).unwrap_or_default();
+    let opened =
+        opened.filter(|parts| parts.len() >= 4 && all.len() > 1 && !spread.of_trials).unwrap_or_default();
     Levels { all, opened }
 }
 
 fn middle(lump: &Lump) -> f64 {
     lump.low / 2.0 + lump.high / 2.0
+}
+
+/// `lumps` as they were printed, where they are few ranges one after the other: narrow ones joined up to the width of the
+/// widest, which they open. None of others.
+fn printed(lumps: &[Lump], widest: f64) -> Option<Vec<Lump>> {
+    let mut ranges: Vec<Lump> = Vec::new();
+    for lump in lumps {
+        match ranges.last_mut() {
+            Some(last) if lump.low < last.high => return None,
+            // Ends that were rounded make widths that differ a little.
+            Some(last) if lump.high - last.low <= widest * 1.05 => {
+                (last.high, last.count) = (lump.high, last.count + lump.count);
+            }
+            _ => ranges.push(*lump),
+        }
+    }
+    let is_whole = ranges.iter().all(|range| range.high > range.low);
+    Some(ranges).filter(|ranges| is_whole && (4..=MOST).contains(&ranges.len()))
 }
 
 /// `lumps` counted in ranges of one width: as many as can be told apart, at most `most`, and of few values fewer. A lump
@@ -90,6 +112,9 @@ fn ranges(lumps: &[Lump], most: usize) -> Vec<Lump> {
     }
     if high == low {
         return vec![Lump { low, high, count: values }];
+    }
+    if let Some(ranges) = printed(lumps, widest) {
+        return ranges;
     }
     let apart = if widest > 0.0 { ((high - low) / widest + 0.01).floor() } else { f64::INFINITY };
     // As many as the square root of the values, after which a range of few values holds about as many.
@@ -116,18 +141,24 @@ fn panel(
     let shown = &picked.shown[place.panel];
     let ends = lumps.iter().flat_map(|lump| [lump.low, lump.high]).map(|end| shown.scale.apply(end));
     let counts = || lumps.iter().filter(|lump| lump.count > 0).map(|lump| lump.count as f64);
-    let (least, largest) = counts().fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)));
+    let (least, largest) =
+        counts().fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)));
     let is_log = match layout.log {
         Some(log) => matches!(log, LogAxes::Y | LogAxes::Both),
         None => largest >= 200.0 * least,
     };
     // Below 1, so that a single value is seen.
-    let log = if is_log { Axis::logarithmic(counts().chain([0.7])) } else { None };
+    let log = if is_log { Axis::logarithmic(counts().chain([0.8])) } else { None };
     let counted = if spread.of_trials { "trials" } else { "values" };
     Panel {
         title: match level {
             0 => spread.cell.cell.clone(),
-            _ => format!("{}–{} {}", text(shown.scale.apply(lumps[0].low)), end_text(picked, index, lumps), shown.scale.name),
+            _ => format!(
+                "{}–{} {}",
+                figure(shown.scale.apply(lumps[0].low)),
+                end_text(picked, index, lumps),
+                shown.scale.name
+            ),
         },
         across: Across::Numbers(Axis::tight(ends.collect::<Vec<_>>().into_iter(), 5)),
         across_title: shown.title(),
@@ -138,7 +169,7 @@ fn panel(
 
 fn end_text(picked: &PickedSpreads<'_>, index: usize, lumps: &[Lump]) -> String {
     let scale = &picked.shown[picked.grouping.places[index].panel].scale;
-    lumps.last().map(|lump| text(scale.apply(lump.high))).unwrap_or_default()
+    lumps.last().map(|lump| figure(scale.apply(lump.high))).unwrap_or_default()
 }
 
 fn draw_level(
@@ -159,15 +190,18 @@ fn draw_level(
             continue;
         };
         let (left, right) = (plot.x(left), plot.x(right));
-        let (left, right) = if right - left < 2.0 { (left - 1.0, left + 1.0) } else { (left + 0.4, right - 0.4) };
-        let told = format!("{}–{} {}: {}", text(low), text(high), scale.name, lump.count);
+        let (left, right) =
+            if right - left < 2.0 { (left - 1.0, left + 1.0) } else { (left + 0.4, right - 0.4) };
+        let told = format!("{}–{} {}: {}", figure(low), figure(high), scale.name, lump.count);
         page.svg.told(&told, |svg| svg.rect(&fill(place.series), (left, plot.y(top)), (right, plot.bottom)));
     }
 }
 
 fn data(picked: &PickedSpreads<'_>, levels: &[Levels]) -> Data {
     let mut data = Data::new(COLUMNS);
-    for ((spread, place), Levels { all, opened }) in picked.all.iter().zip(&picked.grouping.places).zip(levels) {
+    for ((spread, place), Levels { all, opened }) in
+        picked.all.iter().zip(&picked.grouping.places).zip(levels)
+    {
         for (level, lumps) in [("1", all), ("2", opened)] {
             for lump in lumps {
                 data.push([
@@ -188,18 +222,24 @@ fn data(picked: &PickedSpreads<'_>, levels: &[Levels]) -> Data {
 }
 
 fn alt(picked: &PickedSpreads<'_>, levels: &[Levels]) -> String {
-    let told = picked.all.iter().zip(levels).zip(&picked.grouping.places).take(24).map(|((spread, levels), place)| {
-        let shown = &picked.shown[place.panel];
-        let write = |value: f64| text(shown.scale.apply(value));
-        let all = levels.all.iter().map(|lump| lump.count).sum::<u64>();
-        match levels.all.iter().max_by_key(|lump| lump.count) {
-            None => format!("{}: no value", spread.cell.cell),
-            Some(fullest) => format!(
-                "{}: {} of {all} from {} to {} {}",
-                spread.cell.cell, fullest.count, write(fullest.low), write(fullest.high), shown.scale.name
-            ),
-        }
-    });
+    let told = picked.all.iter().zip(levels).zip(&picked.grouping.places).take(24).map(
+        |((spread, levels), place)| {
+            let shown = &picked.shown[place.panel];
+            let write = |value: f64| figure(shown.scale.apply(value));
+            let all = levels.all.iter().map(|lump| lump.count).sum::<u64>();
+            match levels.all.iter().max_by_key(|lump| lump.count) {
+                None => format!("{}: no value", spread.cell.cell),
+                Some(fullest) => format!(
+                    "{}: {} of {all} from {} to {} {}",
+                    spread.cell.cell,
+                    fullest.count,
+                    write(fullest.low),
+                    write(fullest.high),
+                    shown.scale.name
+                ),
+            }
+        },
+    );
     told.collect::<Vec<_>>().join("; ")
 }
 
@@ -210,10 +250,14 @@ mod tests {
     #[test]
     fn a_listing_of_two_levels_is_drawn_as_it_was_printed() {
         let lump = |low: f64, high: f64, count| Lump { low, high, count };
-        let mut lumps: Vec<Lump> = (0..10).map(|part| lump(f64::from(part), f64::from(part) + 1.0, 10)).collect();
+        let mut lumps: Vec<Lump> =
+            (0..10).map(|part| lump(f64::from(part), f64::from(part) + 1.0, 10)).collect();
         lumps.extend((1..10).map(|range| lump(f64::from(range) * 10.0, f64::from(range) * 10.0 + 10.0, 1)));
         let ranges = ranges(&lumps, MOST);
-        assert_eq!(ranges.iter().map(|range| range.count).collect::<Vec<_>>(), [100, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(
+            ranges.iter().map(|range| range.count).collect::<Vec<_>>(),
+            [100, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+        );
         let opened = super::ranges(&lumps[..10], MOST);
         assert_eq!(opened.iter().map(|range| range.count).collect::<Vec<_>>(), [10; 10]);
     }

@@ -35,8 +35,15 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
     for (number, (plot, panel)) in plots.iter().zip(&panels).enumerate() {
         let Up::Numbers(up) = &panel.up else { continue };
         for series in 0..picked.grouping.series.len() {
-            draw_series(&mut page, &picked, &few, (number, series), &Frame { plot, up, across: &panel.across });
+            draw_series(
+                &mut page,
+                &picked,
+                &few,
+                (number, series),
+                &Frame { plot, up, across: &panel.across },
+            );
         }
+        draw_gaps(&mut page, &picked, number, &Frame { plot, up, across: &panel.across });
     }
     let mut data = Data::new(COLUMNS);
     (0..picked.all.len()).for_each(|index| data.push(row(&picked, index)));
@@ -74,7 +81,8 @@ fn across(picked: &Picked<'_>, layout: &ChartLayout) -> Across {
 }
 
 fn values(picked: &Picked<'_>, few: &[Vec<Trial<'_>>], panel: usize) -> Vec<f64> {
-    let own = picked.all.iter().zip(few).zip(&picked.grouping.places).filter(|(_, place)| place.panel == panel);
+    let own =
+        picked.all.iter().zip(few).zip(&picked.grouping.places).filter(|(_, place)| place.panel == panel);
     let shown = own.flat_map(|((one, few), _)| {
         let ends = one.median_interval.into_iter().flat_map(|ends| [ends.low, ends.high]);
         let median = one.sample.map(|sample| sample.median);
@@ -110,12 +118,8 @@ fn draw_series(
         page.svg.path(&stroke(series), &points, false);
     }
     for (index, (x, median)) in places {
+        let Some(median) = median else { continue };
         page.svg.told(&told(picked, index), |svg| {
-            let Some(median) = median else {
-                svg.rect("gap", (x - 6.0, frame.plot.bottom - 66.0), (x + 6.0, frame.plot.bottom));
-                svg.turned("warn", (x + 4.0, frame.plot.bottom - 6.0), Anchor::Start, -90.0, "no value");
-                return;
-            };
             let ends = picked.all[index].median_interval;
             if let Some((low, high)) = ends.and_then(|ends| y(ends.low).zip(y(ends.high))) {
                 draw_interval(svg, "mark", x, (low, high));
@@ -126,6 +130,24 @@ fn draw_series(
                 }
             }
             draw_mark(svg, series, (x, median));
+        });
+    }
+}
+
+/// A word wherever a line is broken, one for all lines that are broken there.
+fn draw_gaps(page: &mut Page, picked: &Picked<'_>, panel: usize, frame: &Frame<'_>) {
+    for x in 0..picked.grouping.xs.len() {
+        let is_gap = |index: &usize| {
+            let place = picked.grouping.places[*index];
+            let one = picked.all[*index].sample.map(|one| picked.shown[panel].scale.apply(one.median));
+            (place.panel, place.x) == (panel, x) && one.and_then(|one| frame.up.place(one)).is_none()
+        };
+        let gaps: Vec<String> =
+            (0..picked.all.len()).filter(is_gap).map(|index| told(picked, index)).collect();
+        let Some(at) = frame.x(picked, x).filter(|_| !gaps.is_empty()) else { continue };
+        page.svg.told(&gaps.join("; "), |svg| {
+            svg.rect("gap", (at - 7.0, frame.plot.bottom - 66.0), (at + 7.0, frame.plot.bottom));
+            svg.turned("warn", (at + 4.0, frame.plot.bottom - 6.0), Anchor::Start, -90.0, "no value");
         });
     }
 }

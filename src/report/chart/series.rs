@@ -29,18 +29,24 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
     }
     let grouping = group(layout, &items, Wanted::Nothing);
     let shown = shown(source, layout, &lines, &grouping);
-    let own = |panel: usize| lines.iter().zip(&grouping.places).filter(move |(_, place)| place.panel == panel);
+    let own =
+        |panel: usize| lines.iter().zip(&grouping.places).filter(move |(_, place)| place.panel == panel);
     let values: Vec<Vec<f64>> = shown
         .iter()
         .enumerate()
         .map(|(panel, shown)| {
-            own(panel).flat_map(|(line, _)| &line.series.points).map(|(_, value)| shown.scale.apply(*value)).collect()
+            own(panel)
+                .flat_map(|(line, _)| &line.series.points)
+                .map(|(_, value)| shown.scale.apply(*value))
+                .collect()
         })
         .collect();
     let is_log = is_log_up(layout);
     let (ups, has_own) = axes_up(&shown, &values, is_log, !is_log);
-    let seconds: Vec<f64> = lines.iter().flat_map(|line| &line.series.points).map(|(seconds, _)| *seconds).collect();
-    let across = Across::Numbers(Axis::tight(seconds.iter().copied().chain([0.0]).collect::<Vec<_>>().into_iter(), 6));
+    let seconds: Vec<f64> =
+        lines.iter().flat_map(|line| &line.series.points).map(|(seconds, _)| *seconds).collect();
+    let across =
+        Across::Numbers(Axis::tight(seconds.iter().copied().chain([0.0]).collect::<Vec<_>>().into_iter(), 6));
     let panel = |(index, up): (usize, Up)| Panel {
         title: grouping.panels[index].clone(),
         across: across.clone(),
@@ -82,7 +88,10 @@ fn lines<'a>(
     for cell in source.run.manifest.cells.iter().filter(|cell| takes(cell)) {
         for record in source.trials.of_cell(&cell.cell) {
             for series in &record.details.series {
-                let name = layout.y.as_deref().unwrap_or_else(|| first.entry(&cell.workload).or_insert(&series.name));
+                let name = layout
+                    .y
+                    .as_deref()
+                    .unwrap_or_else(|| first.entry(&cell.workload).or_insert(&series.name));
                 if series.name == name && !series.points.is_empty() {
                     items.push(item(cell, series, none));
                     lines.push(Line { record, series });
@@ -103,9 +112,13 @@ fn shown(source: &Source<'_>, layout: &ChartLayout, lines: &[Line<'_>], grouping
         let Some((Line { series, .. }, _)) = first else {
             return Shown { name: String::new(), scale: crate::units::Unit::Count.scale(&[]) };
         };
-        let alike = lines.iter().filter(|line| line.series.name == series.name && line.series.unit == series.unit);
+        let alike =
+            lines.iter().filter(|line| line.series.name == series.name && line.series.unit == series.unit);
         let values: Vec<f64> = alike.flat_map(|line| &line.series.points).map(|(_, value)| *value).collect();
-        Shown { name: series.name.clone(), scale: scale(source.run, layout, &series.name, &series.unit, &values) }
+        Shown {
+            name: series.name.clone(),
+            scale: scale(source.run, layout, &series.name, &series.unit, &values),
+        }
     };
     (0..grouping.panels.len()).map(of).collect()
 }

@@ -69,7 +69,9 @@ pub(super) fn pick<'a>(source: &'a Source<'a>, layout: &ChartLayout) -> PickedSp
     let grouping = group(layout, &items, Wanted::Nothing);
     let shown = (0..grouping.panels.len()).map(|panel| {
         let own = spreads.iter().zip(&grouping.places).find(|(_, place)| place.panel == panel);
-        let Some((first, _)) = own else { return Shown { name: String::new(), scale: Unit::Count.scale(&[]) } };
+        let Some((first, _)) = own else {
+            return Shown { name: String::new(), scale: Unit::Count.scale(&[]) };
+        };
         let alike = spreads.iter().filter(|one| one.name == first.name && one.unit == first.unit);
         let middles: Vec<f64> = alike.filter_map(|one| median(&one.lumps)).collect();
         let by_name = format!("{}_p50", first.name);

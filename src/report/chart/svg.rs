@@ -1,6 +1,7 @@
 //! SVG as text: a few shapes, escaped words, rounded numbers, and the colours of a chart in light and dark
 //! surroundings. It knows nothing of measurements; read [`Svg`].
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::terminal;
@@ -11,7 +12,8 @@ const COLOURS: [&str; 8] =
     ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#7f7f7f", "#f0e442"];
 
 /// Fonts with Korean, Chinese and Japanese letters behind those that look at home.
-const FONTS: &str = "system-ui,-apple-system,'Segoe UI','Noto Sans','DejaVu Sans','Noto Sans CJK KR',sans-serif";
+const FONTS: &str =
+    "system-ui,-apple-system,'Segoe UI','Noto Sans','DejaVu Sans','Noto Sans CJK KR',sans-serif";
 
 /// Where a text is fastened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +109,7 @@ impl Svg {
     /// The whole picture. `name` makes its id and its styles its own where several stand in one page.
     pub fn finish(self, name: &str, (width, height): (f64, f64), title: &str, description: &str) -> String {
         let [width, height] = [width, height].map(number);
-        let (title, description, style) = (escape(title), escape(description), style(name));
+        let (title, description, style) = (escape(title), escape(description), style(name, &self.body));
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"chart-{name}\" {MADE_BY} role=\"img\" \
              aria-label=\"{title}\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
@@ -136,54 +138,68 @@ fn again(index: usize) -> &'static str {
     if index / COLOURS.len() % 2 == 1 { " again" } else { "" }
 }
 
-/// Everything that looks: only here, so that a dark page can change it.
-fn style(name: &str) -> String {
-    let id = format!("#chart-{name}");
-    let mut style = format!("{id}{{font-family:{FONTS};font-size:12px}}");
-    let mut rule = |class: &str, rule: &str| {
-        let _ = write!(style, "{id} .{class}{{{rule}}}");
+/// How the classes look on a light page; those of the colours are in [`style`].
+const LIGHT: [(&str, &str); 16] = [
+    ("paper", "fill:#ffffff"),
+    ("ink", "fill:#1f2328"),
+    ("title", "fill:#1f2328;font-size:16px;font-weight:600"),
+    ("head", "fill:#1f2328;font-size:13px;font-weight:600"),
+    ("soft", "fill:#59636e"),
+    ("warn", "fill:#a40e26;font-size:11px;font-weight:600"),
+    ("light", "fill:#ffffff;font-size:11px"),
+    ("dark", "fill:#1f2328;font-size:11px"),
+    ("grid", "stroke:#d1d9e0;stroke-width:1"),
+    ("axis", "stroke:#59636e;stroke-width:1"),
+    ("mark", "stroke:#1f2328;stroke-width:1.3;fill:none"),
+    ("dot", "stroke:#1f2328;stroke-width:1;fill:#ffffff;fill-opacity:.85"),
+    ("gap", "fill:#818b98;fill-opacity:.18;stroke:#818b98;stroke-dasharray:3 3"),
+    ("again", "fill-opacity:.55;stroke-dasharray:5 3"),
+    ("thin", "stroke-width:1;stroke-opacity:.7"),
+    ("box", "fill-opacity:.35"),
+];
+
+/// What of it is other on a dark page. The darkest colour is hard to see there.
+const DARK: [(&str, &str); 12] = [
+    ("paper", "fill:#0d1117"),
+    ("ink", "fill:#f0f6fc"),
+    ("title", "fill:#f0f6fc"),
+    ("head", "fill:#f0f6fc"),
+    ("soft", "fill:#9198a1"),
+    ("warn", "fill:#ff8182"),
+    ("grid", "stroke:#2f353d"),
+    ("axis", "stroke:#9198a1"),
+    ("mark", "stroke:#f0f6fc"),
+    ("dot", "stroke:#f0f6fc;fill:#0d1117"),
+    ("f0", "fill:#1f8fd0;stroke:#f0f6fc"),
+    ("k0", "stroke:#1f8fd0"),
+];
+
+/// The rules of the classes that `body` uses, for the picture `name` alone.
+fn style(name: &str, body: &str) -> String {
+    let used: BTreeSet<&str> = body
+        .split("class=\"")
+        .filter_map(|rest| rest.split('"').next())
+        .flat_map(str::split_whitespace)
+        .chain(["paper"])
+        .collect();
+    let rules = |rules: &[(String, String)]| {
+        let used = rules.iter().filter(|(class, _)| used.contains(class.as_str()));
+        used.map(|(class, rule)| format!("#chart-{name} .{class}{{{rule}}}")).collect::<String>()
     };
-    rule("paper", "fill:#ffffff");
-    rule("ink", "fill:#1f2328");
-    rule("title", "fill:#1f2328;font-size:16px;font-weight:600");
-    rule("head", "fill:#1f2328;font-size:13px;font-weight:600");
-    rule("soft", "fill:#59636e");
-    rule("small", "fill:#59636e;font-size:11px");
-    rule("warn", "fill:#a40e26;font-size:11px;font-weight:600");
-    rule("light", "fill:#ffffff;font-size:11px");
-    rule("dark", "fill:#1f2328;font-size:11px");
-    rule("grid", "stroke:#d1d9e0;stroke-width:1");
-    rule("axis", "stroke:#59636e;stroke-width:1");
-    rule("mark", "stroke:#1f2328;stroke-width:1.3;fill:none");
-    rule("dot", "stroke:#1f2328;stroke-width:1;fill:#ffffff;fill-opacity:.85");
-    rule("gap", "fill:#818b98;fill-opacity:.18;stroke:#818b98;stroke-dasharray:3 3");
-    for (index, colour) in COLOURS.iter().enumerate() {
-        rule(&format!("f{index}"), &format!("fill:{colour};stroke:#1f2328;stroke-opacity:.35;stroke-width:.7"));
-        rule(&format!("k{index}"), &format!("stroke:{colour};fill:none;stroke-width:1.8"));
-    }
-    rule("again", "fill-opacity:.55;stroke-dasharray:5 3");
-    rule("thin", "stroke-width:1;stroke-opacity:.7");
-    rule("box", "fill-opacity:.35");
-    style.push_str("@media (prefers-color-scheme:dark){");
-    let mut rule = |class: &str, rule: &str| {
-        let _ = write!(style, "{id} .{class}{{{rule}}}");
-    };
-    rule("paper", "fill:#0d1117");
-    for class in ["ink", "title", "head"] {
-        rule(class, "fill:#f0f6fc");
-    }
-    rule("soft", "fill:#9198a1");
-    rule("small", "fill:#9198a1");
-    rule("warn", "fill:#ff8182");
-    rule("grid", "stroke:#2f353d");
-    rule("axis", "stroke:#9198a1");
-    rule("mark", "stroke:#f0f6fc");
-    rule("dot", "stroke:#f0f6fc;fill:#0d1117");
-    // The darkest colour is hard to see on black.
-    rule("f0", "fill:#1f8fd0;stroke:#f0f6fc");
-    rule("k0", "stroke:#1f8fd0");
-    style.push('}');
-    style
+    let owned = |(class, rule): &(&str, &str)| ((*class).to_owned(), (*rule).to_owned());
+    let colours = COLOURS.iter().enumerate().flat_map(|(index, colour)| {
+        let area = format!("fill:{colour};stroke:#1f2328;stroke-opacity:.35;stroke-width:.7");
+        let line = format!("stroke:{colour};fill:none;stroke-width:1.8");
+        [(format!("f{index}"), area), (format!("k{index}"), line)]
+    });
+    // Colours come first, so that what is said of `again`, `thin` and `box` counts.
+    let light: Vec<_> = colours.chain(LIGHT.iter().map(owned)).collect();
+    let dark: Vec<_> = DARK.iter().map(owned).collect();
+    format!(
+        "#chart-{name}{{font-family:{FONTS};font-size:12px}}{}@media (prefers-color-scheme:dark){{{}}}",
+        rules(&light),
+        rules(&dark)
+    )
 }
 
 /// A coordinate: a tenth of a pixel is enough, and hides how a platform rounds a logarithm.

@@ -15,7 +15,8 @@ pub(super) fn check(spec: &Spec, sources: &Sources, problems: &mut Vec<Problem>)
     let charts = &spec.report.charts;
     if let Some(first) = charts.get(COUNT_LIMIT) {
         let message = format!("there are {} charts, more than {COUNT_LIMIT}", charts.len());
-        problems.push(Problem::at(first.kind.span, message).help("leave some out: a facet shows several in one"));
+        problems
+            .push(Problem::at(first.kind.span, message).help("leave some out: a facet shows several in one"));
         return;
     }
     for chart in charts {
@@ -49,7 +50,7 @@ fn unknown(axis: &Text, parameters: &[&str]) -> Option<Problem> {
     }
     let known = AXES.into_iter().chain(parameters.iter().copied());
     let near = suggest(axis, known);
-    let help = format!("{near}; what tells apart the values of one metric is `{LABEL}{}`", axis.value);
+    let help = format!("{near} (what tells apart the values of one metric is `{LABEL}NAME`)");
     Some(Problem::at(axis.span, format!("unknown axis `{}`", axis.value)).help(help))
 }
 
