@@ -48,7 +48,7 @@ pub use autocorrelation::{autocorrelation, independent_values, is_dependent};
 pub use bootstrap::{Bootstrap, bootstrap, bootstrap_two};
 pub use change_point::{ChangePoint, chance_of_change, change_in_start, change_point};
 pub use compare::{Ratio, baseline_of};
-pub use descriptive::Description;
+pub use descriptive::{Description, quantile};
 pub use differences::{Difference, Group, Versions, differences, versions};
 pub use distribution::{Merged, distributions};
 pub use drift::Drift;
@@ -62,7 +62,7 @@ pub use levels::{TwoLevels, two_levels};
 pub use mann_whitney::{MannWhitney, mann_whitney};
 pub use mean::{Mean, geometric_mean, harmonic_mean};
 pub use needed::{trials_needed, trials_needed_of_normal};
-pub use noise::{SuspiciousHost, suspicious_hosts};
+pub use noise::{SuspiciousHost, is_suspicious, suspicious_hosts};
 pub use normality::{ShapiroWilk, shapiro_wilk};
 pub use omission::with_omitted;
 pub use order::{

@@ -36,7 +36,7 @@ impl MetricKey {
     }
 
     /// Its measurement in a trial. There is one at most; should there be more, the first counts.
-    fn find<'a>(&self, record: &'a Record) -> Option<&'a Measurement> {
+    pub fn find<'a>(&self, record: &'a Record) -> Option<&'a Measurement> {
         record.measurements.iter().find(|measurement| self.is_of(measurement))
     }
 }

@@ -17,7 +17,7 @@ use super::{local_files, references, variables};
 use crate::cli::{AxisOption, Changes};
 use crate::diagnostic::{Problem, Problems, Sources};
 use crate::metrics;
-use crate::plan::{Plan, settle};
+use crate::plan::{self, ChartLayout, Plan, settle};
 use crate::record::Reference;
 use crate::secrets::Secrets;
 use crate::spec::{self, Fragment, Host, Located, Reader, Spec};
@@ -27,6 +27,8 @@ pub(super) struct Experiment {
     pub spec: Spec,
     pub sources: Sources,
     pub plan: Plan,
+    /// The charts of its report.
+    pub charts: Vec<ChartLayout>,
     /// Whether its seed was drawn for this command, since neither the file nor the command line has one.
     pub is_seed_drawn: bool,
     /// The experiment as it will be run, with the templates of its hosts.
@@ -78,10 +80,11 @@ pub(super) fn read_with_seed(
     if !missing.is_empty() {
         return Err(Problems::new(missing, sources));
     }
+    let charts = plan::charts(&spec, &plan).map_err(|problems| Problems::new(problems, sources.clone()))?;
     let kept = Spec { title, hosts, ..spec.clone() };
     let without_draw = Spec { seed: kept.seed.clone().filter(|_| !is_seed_drawn), ..kept.clone() }.to_yaml();
     let digest = Sha256::digest(without_draw).iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Experiment { spec, sources, plan, is_seed_drawn, kept, digest, secrets, references })
+    Ok(Experiment { spec, sources, plan, charts, is_seed_drawn, kept, digest, secrets, references })
 }
 
 /// The hosts of a run, as far as it takes to connect to them.

@@ -1,5 +1,7 @@
 //! Rules on the `metrics:` of every workload: tools, metrics and expressions that exist.
 
+mod charts;
+
 use crate::diagnostic::{Problem, Sources, suggest};
 use crate::spec::metric::{Extract, Form, Metrics};
 use crate::spec::{Spec, Text, Workload};
@@ -29,6 +31,7 @@ pub fn check(spec: &Spec, sources: &Sources) -> Vec<Problem> {
     problems.extend(units.filter_map(|(metric, unit)| shown_unit(spec, metric, unit)));
     let metrics = tables().flat_map(|table| &table.metrics.values);
     problems.extend(metrics.filter_map(|metric| unknown_metric(spec, metric)));
+    problems.extend(charts::check(spec));
     problems
 }
 

@@ -30,12 +30,12 @@ pub use crate::event::{
 };
 pub use crate::metrics::{Details, ELAPSED, Measurement, Series};
 pub use crate::monitor::Snapshot;
-pub use crate::plan::{Adaptive, Phase};
+pub use crate::plan::{Adaptive, ChartKind, ChartLayout, LogAxes, Phase};
 
 pub use below::{newest_in, optional_files, read_if_there, runs_below};
 pub use changes::changes;
 pub use error::RecordError;
-pub use files::write_file;
+pub use files::{list_folder, read_file, remove_file, write_file};
 pub use inputs::Inputs;
 pub use layout::{RunDirectory, directory_name};
 pub use lock::{hold, is_being_written};
@@ -243,6 +243,9 @@ pub struct Manifest {
     /// How the results are to be shown.
     #[serde(default, skip_serializing_if = "Presentation::is_empty")]
     pub presentation: Presentation,
+    /// The charts that the file asks for; empty where it leaves them to the report.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub charts: Vec<ChartLayout>,
     /// How many trials ended how; empty until the end.
     pub counts: BTreeMap<String, usize>,
 }

@@ -275,6 +275,7 @@ mod tests {
             baseline: BTreeMap::new(),
             units: BTreeMap::new(),
             presentation: Default::default(),
+            charts: Vec::new(),
             counts: BTreeMap::new(),
         }
     }

@@ -70,6 +70,9 @@ pub struct ReportView {
     /// One table a workload and quantity of which each trial has many values.
     #[serde(default)]
     pub distributions: Vec<DistributionTable>,
+    /// The charts, in the order of the file.
+    #[serde(default)]
+    pub charts: Vec<ChartView>,
     /// Trials, stage and reason of what is not ok.
     pub failures: Option<Table>,
     /// What a reader should know besides.
@@ -78,6 +81,25 @@ pub struct ReportView {
     pub caches: Option<Table>,
     /// Facts as rows, machines as columns.
     pub machines: Option<Table>,
+}
+
+/// A picture beside the tables.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChartView {
+    /// What stands above it.
+    pub title: String,
+    /// The picture, from the run's directory: `charts/NAME.svg`.
+    pub file: String,
+    /// What it shows, from there: `charts/NAME.csv`.
+    pub data: String,
+    /// The picture itself, an `<svg>` element with an id of its own, to stand in a page.
+    pub svg: String,
+    /// What it shows, in words.
+    pub alt: String,
+    /// The workload after whose tables it stands.
+    pub after: String,
+    /// The workloads that it shows.
+    pub workloads: Vec<String>,
 }
 
 /// The many values of one quantity of one workload: a row a cell, percentiles as columns.
@@ -212,6 +234,7 @@ impl ReportView {
             findings: findings::findings(run, summaries, &metrics),
             metrics,
             distributions: distributions::tables(run),
+            charts: Vec::new(),
             failures: sections::failures(run),
             warnings: sections::warnings(run, summaries),
             caches: sections::caches(&run.records),

@@ -1,6 +1,7 @@
 //! The rules that go beyond form: names that must exist, keys that exclude each other, templates. Each
 //! rule is a function; all mistakes come at once. Tools and metric names are checked by `metrics`.
 
+mod charts;
 mod derived;
 mod environment;
 mod limits;
@@ -64,6 +65,7 @@ pub fn check(mut spec: Spec, sources: &Sources, found: Vec<Problem>) -> Result<S
     limits::check(&spec, &mut problems);
     matrix::check(&spec, sources, &mut problems);
     report::check(&spec, sources, &mut problems);
+    charts::check(&spec, sources, &mut problems);
     problems.sort_by_key(|problem| problem.span.map(|span| (span.file, span.offset)));
     match problems.is_empty() {
         true => Ok(spec),

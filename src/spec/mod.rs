@@ -43,7 +43,7 @@ pub use host::Host;
 pub use located::{List, Located, Text};
 pub use merge::{Fragment, Reader};
 pub use repetitions::{Adaptive, Repetitions};
-pub use report::Report;
+pub use report::{Chart, ChartKind, LogAxes, Report};
 pub use schema::schema;
 pub use serialize::settings;
 pub use time::TimeSpan;

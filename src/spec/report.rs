@@ -1,11 +1,15 @@
 //! The `report:` section: what the results are compared with, and how they are shown.
 
+mod chart;
+
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::located::{List, Located, Text};
 use crate::diagnostic::Span;
+
+pub use chart::{Chart, ChartKind, LogAxes};
 
 /// How the results are shown.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
@@ -31,13 +35,20 @@ pub struct Report {
     /// Default: none. Example: `references: references/lattepanda-2019.csv`
     #[serde(default, skip_serializing_if = "List::is_empty")]
     pub references: List,
+    /// The pictures.
+    ///
+    /// Default: of each workload its first metric, as lines where an axis is numeric, else as bars; its distribution
+    /// and its series where it has one. Example: `charts: [{ kind: box, x: host }]`
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub charts: Vec<Chart>,
 }
 
 impl Report {
     /// Where something stands in it; none where it is empty.
     pub fn first_span(&self) -> Option<Span> {
         let keys = self.baseline.keys().chain(self.units.keys()).chain(&self.references.values);
-        keys.map(|key| key.span).chain(self.tables.iter().map(|table| table.span)).next()
+        let charts = self.charts.iter().map(|chart| chart.kind.span);
+        keys.map(|key| key.span).chain(self.tables.iter().map(|table| table.span)).chain(charts).next()
     }
 }
 

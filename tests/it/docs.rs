@@ -20,6 +20,7 @@ const WORDS: &[(&str, &str)] = &[
     ("Axis", "value, list or range"),
     ("Axes", "map of axes to values"),
     ("Block", "[block](#matrix)"),
+    ("Chart", "[chart](#charts)"),
     ("Command", "command line, or list of arguments"),
     ("Container", "[keys](#container)"),
     ("CoolDownFields", "[keys](#steps)"),

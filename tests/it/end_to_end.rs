@@ -69,6 +69,7 @@ fn manifest(happened: &Happened) -> Manifest {
         baseline: baseline.iter().map(|(axis, value)| (axis.value.clone(), value.value.clone())).collect(),
         units: BTreeMap::new(),
         presentation: Default::default(),
+        charts: Vec::new(),
         counts: BTreeMap::new(),
     }
 }

@@ -39,6 +39,7 @@ const BEYOND: &[(&str, &[&str])] = &[
             "baseline",
             "baseline-not-measured",
             "block-key",
+            "charts",
             "drop-cache",
             "expectations",
             "include-of-half-a-group",

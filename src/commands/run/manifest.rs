@@ -31,7 +31,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Problems> {
 pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: &str, salt: String) -> Manifest {
     let (inputs, cells) = inputs::take(experiment, salt);
     let name = experiment::name(&arguments.file);
-    let Experiment { spec, plan, digest, .. } = experiment;
+    let Experiment { spec, plan, charts, digest, .. } = experiment;
     let started = timestamp();
     let sitting = Sitting {
         id: id.to_owned(),
@@ -65,6 +65,7 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: &str, s
         baseline: texts(&spec.report.baseline),
         units: texts(&spec.report.units),
         presentation: presentation(experiment),
+        charts: charts.clone(),
         counts: Default::default(),
     }
 }
