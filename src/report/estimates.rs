@@ -106,11 +106,11 @@ fn quantity(one: &Summary<'_>) -> (String, Unit) {
 
 fn default_axes(summaries: &[&Summary<'_>]) -> (Vec<Axis>, Vec<Axis>) {
     let cells: Vec<&PlannedCell> = summaries.iter().map(|one| one.cell).collect();
-    let parameters: Vec<Axis> =
-        varying_parameters(&cells).into_iter().map(|name| Axis::Parameter(name.to_owned())).collect();
+    let varying = varying_parameters(&cells);
+    let parameters = varying.iter().map(|name| Axis::Parameter((*name).to_owned()));
     let labels: BTreeSet<&String> = summaries.iter().flat_map(|one| one.metric.labels.keys()).collect();
     let labels = labels.into_iter().map(|name| Axis::Label(name.clone()));
-    let labels_of = cells.iter().map(|cell| column_label(cell, &varying_parameters(&cells)));
+    let labels_of = cells.iter().map(|cell| column_label(cell, &varying));
     let is_wide = distinct(labels_of.collect::<Vec<_>>().iter()).len() > MOST_COLUMNS;
     let (mut rows, mut columns) = (vec![Axis::Host], vec![Axis::Environment]);
     if is_wide {
