@@ -24,7 +24,12 @@ pub struct SuspiciousHost<'a> {
 
 /// Whether something disturbed a trial, on its own host or on that of a service.
 pub fn is_suspicious(record: &Record) -> bool {
-    record.noise.as_deref().into_iter().chain(record.noise_of_services.values()).any(|noise| !noise.suspicious.is_empty())
+    record
+        .noise
+        .as_deref()
+        .into_iter()
+        .chain(record.noise_of_services.values())
+        .any(|noise| !noise.suspicious.is_empty())
 }
 
 /// The hosts with suspicious trials among those that count, in the order of the cells, then those of services.

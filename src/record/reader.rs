@@ -38,7 +38,10 @@ pub struct Run {
 impl Run {
     /// The last attempt at each trial: the one that counts.
     pub fn last_attempts(&self) -> impl Iterator<Item = &Record> {
-        self.records.chunk_by(|one, next| one.trial == next.trial).filter_map(<[Record]>::last)
+        let is_same = |one: &Record, next: &Record| {
+            one.repetition == next.repetition && one.phase == next.phase && one.cell == next.cell
+        };
+        self.records.chunk_by(is_same).filter_map(<[Record]>::last)
     }
 
     /// The same records under another plan.
