@@ -18,7 +18,7 @@ use crate::record::{ELAPSED, Phase, PlannedCell, Record, Run, Status};
 use crate::units::{Better, Unit};
 
 /// What is measured: values with different keys are never put together.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct MetricKey {
     /// The metric's name.
     pub name: String,
@@ -34,7 +34,7 @@ impl MetricKey {
     }
 
     /// Its measurement in a trial. There is one at most; should there be more, the first counts.
-    fn find<'a>(&self, record: &'a Record) -> Option<&'a Measurement> {
+    pub(super) fn find<'a>(&self, record: &'a Record) -> Option<&'a Measurement> {
         record.measurements.iter().find(|measurement| self.is_of(measurement))
     }
 }
@@ -159,7 +159,7 @@ fn compare(summaries: &mut [Summary<'_>], contrasts: Vec<Option<Result<Contrast,
 }
 
 /// The different metrics among `measurements`, in the order of first appearance.
-fn metrics<'a>(measurements: impl Iterator<Item = &'a Measurement>) -> Vec<(MetricKey, Option<Better>)> {
+pub(super) fn metrics<'a>(measurements: impl Iterator<Item = &'a Measurement>) -> Vec<(MetricKey, Option<Better>)> {
     let mut found: Vec<(MetricKey, Option<Better>)> = Vec::new();
     for measurement in measurements {
         if !found.iter().any(|(known, _)| known.is_of(measurement)) {

@@ -129,7 +129,7 @@ fn trial(record: &Record) -> [String; 6] {
     ]
 }
 
-fn write(
+pub(super) fn write(
     fixed: &str,
     labels: &BTreeSet<&str>,
     parameters: &BTreeSet<&str>,
@@ -146,19 +146,19 @@ fn write(
     Ok(String::from_utf8(writer.into_inner()?)?)
 }
 
-fn names<'a>(maps: impl Iterator<Item = &'a BTreeMap<String, String>>) -> BTreeSet<&'a str> {
+pub(super) fn names<'a>(maps: impl Iterator<Item = &'a BTreeMap<String, String>>) -> BTreeSet<&'a str> {
     maps.flat_map(BTreeMap::keys).map(String::as_str).collect()
 }
 
-fn values(names: &BTreeSet<&str>, map: Option<&BTreeMap<String, String>>) -> Vec<String> {
+pub(super) fn values(names: &BTreeSet<&str>, map: Option<&BTreeMap<String, String>>) -> Vec<String> {
     names.iter().map(|name| map.and_then(|map| map.get(*name)).cloned().unwrap_or_default()).collect()
 }
 
 /// The shortest text that reads back as the same number; nothing for a number that there is not.
-fn number(value: Option<f64>) -> String {
+pub(super) fn number(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
 }
 
-fn ends(interval: Option<Interval>) -> [String; 2] {
+pub(super) fn ends(interval: Option<Interval>) -> [String; 2] {
     [number(interval.map(|interval| interval.low)), number(interval.map(|interval| interval.high))]
 }

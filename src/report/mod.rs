@@ -3,6 +3,7 @@
 //! beside the records, and [`check`] only looks whether they are there.
 
 mod check;
+mod comparison;
 mod csv;
 mod distributions;
 mod estimates;
@@ -22,6 +23,7 @@ use crate::analysis::summarise;
 use crate::record::{RecordError, Run, RunDirectory, experiment_folder, list_runs, read_run, write_file};
 
 pub use check::{Checked, Deviation, Fault, check};
+pub use comparison::{Compared, ComparisonView, List, Named, comparison_csv};
 
 /// The texts made from one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
