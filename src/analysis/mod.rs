@@ -28,6 +28,7 @@ mod omission;
 mod order;
 mod outliers;
 mod paired;
+mod peers;
 mod precision;
 mod rank;
 mod ratio;
@@ -51,7 +52,7 @@ pub use bootstrap::{Bootstrap, bootstrap, bootstrap_two};
 pub use change_point::{ChangePoint, chance_of_change, change_in_start, change_point};
 pub use changed::changed;
 pub use compare::{Ratio, baseline_of};
-pub use descriptive::Description;
+pub use descriptive::{Description, quantile};
 pub use differences::{Difference, Group, Versions, differences, versions};
 pub use distribution::{Merged, distributions};
 pub use drift::Drift;
@@ -65,7 +66,7 @@ pub use levels::{TwoLevels, two_levels};
 pub use mann_whitney::{MannWhitney, mann_whitney};
 pub use mean::{Mean, geometric_mean, harmonic_mean};
 pub use needed::{trials_needed, trials_needed_of_normal};
-pub use noise::{SuspiciousHost, suspicious_hosts};
+pub use noise::{SuspiciousHost, is_suspicious, suspicious_hosts};
 pub use normality::{ShapiroWilk, shapiro_wilk};
 pub use omission::with_omitted;
 pub use order::{
@@ -74,6 +75,7 @@ pub use order::{
 };
 pub use outliers::{FAR, FAR_OUT, beyond_fences, outliers, robust_z};
 pub use paired::{SignedRank, paired_difference, sign_flips, signed_rank};
+pub use peers::{UnlikeHost, unlike_hosts};
 pub use precision::{is_precise, width};
 pub use ratio::{Freedom, logarithm_of_ratio, ratio_of_means, ratio_of_medians, ratio_standard_error};
 pub use refusal::Refusal;
@@ -84,7 +86,7 @@ pub use spread::{NORMAL_SCALE, excess_kurtosis, interquartile_range, median_abso
 pub use standing::{Standing, open, standing};
 pub use student::{Estimate, critical, prediction_limit};
 pub use studentized_range::honest_difference;
-pub use summary::{MetricKey, Summary, summarise};
+pub use summary::{MetricKey, Summary, summarise, summarise_against};
 pub use verdict::{
     Comparison, Contrast, FEWEST, MARGIN, Verdict, contrast_of_samples, judge, paired_contrast,
 };

@@ -3,12 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::autocorrelation::is_dependent;
 use super::compare::baseline_of;
 use super::descriptive::{Description, describe};
 use super::drift::{Drift, drift};
 use super::interval::{Interval, median_interval};
 use super::mean::Mean;
 use super::noise::is_suspicious;
+use super::outliers::outliers;
 use super::refusal::Refusal;
 use super::verdict::{Comparison, Contrast, MARGIN, judge, paired_contrast};
 use indexmap::IndexMap;
@@ -34,7 +36,7 @@ impl MetricKey {
     }
 
     /// Its measurement in a trial. There is one at most; should there be more, the first counts.
-    pub(super) fn find<'a>(&self, record: &'a Record) -> Option<&'a Measurement> {
+    pub fn find<'a>(&self, record: &'a Record) -> Option<&'a Measurement> {
         record.measurements.iter().find(|measurement| self.is_of(measurement))
     }
 }
@@ -52,6 +54,10 @@ pub struct Summary<'a> {
     pub ok: usize,
     /// How many of them are suspicious. They count like all others.
     pub suspicious: usize,
+    /// Repetition and value of each, in ascending order of repetitions.
+    pub values: Vec<(u32, f64)>,
+    /// The repetitions whose values are far from all others. They count like all others.
+    pub outliers: Vec<u32>,
     /// The sample; none where no trial is ok.
     pub sample: Option<Description>,
     /// Which mean `sample.mean` is.
@@ -62,6 +68,8 @@ pub struct Summary<'a> {
     pub median_interval: Option<Interval>,
     /// Whether its trials are unlike over time.
     pub drift: Option<Drift>,
+    /// Whether neighbouring trials are alike, so that intervals are too narrow.
+    pub is_dependent: bool,
     /// The cell that it is compared with; none for a baseline cell itself.
     pub baseline: Option<&'a PlannedCell>,
     /// What may be said of it against that cell, paired by repetition; none without one.
@@ -72,6 +80,11 @@ pub struct Summary<'a> {
 /// cell's workload. Every cell has every metric of its workload, and [`ELAPSED`] where nothing was measured
 /// at all, so that a cell without any ok trial is seen too.
 pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
+    summarise_against(run, &run.manifest.baseline)
+}
+
+/// The same, compared with the cells that have the settings of `baseline`: axis name to value.
+pub fn summarise_against<'a>(run: &'a Run, baseline: &BTreeMap<String, String>) -> Vec<Summary<'a>> {
     let cells = &run.manifest.cells;
     let mut counted: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
     for record in run.last_attempts() {
@@ -84,7 +97,7 @@ pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
         let of_workload = cells.iter().filter(|cell| cell.workload == workload);
         metrics(of_workload.flat_map(records_of).flat_map(|record| &record.measurements))
     };
-    let sample = |cell: &PlannedCell, metric: &MetricKey| -> BTreeMap<u32, f64> {
+    let sample = |cell: &PlannedCell, metric: &MetricKey| -> Vec<(u32, f64)> {
         records_of(cell).filter_map(|record| Some((record.repetition, metric.find(record)?.value))).collect()
     };
     // Repetitions that were tried again, or in a later sitting, are not in the order of their numbers.
@@ -96,12 +109,13 @@ pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
     let mut contrasts = Vec::new();
     let mut summary = |cell, (metric, better): (MetricKey, _)| {
         let values = sample(cell, &metric);
-        let baseline = baseline_of(cell, cells, &run.manifest.baseline);
+        let baseline = baseline_of(cell, cells, baseline);
         contrasts.push(baseline.map(|baseline| paired_contrast(&values, &sample(baseline, &metric))));
         let is_disturbed = |record: &&&Record| is_suspicious(record) && metric.find(record).is_some();
         let suspicious = records_of(cell).filter(is_disturbed).count();
-        let mut sorted: Vec<f64> = values.into_values().collect();
-        let drift = drift(&in_time(cell, &metric));
+        let mut sorted: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+        let far = outliers(&sorted).unwrap_or_default();
+        let in_time = in_time(cell, &metric);
         sorted.sort_by(f64::total_cmp);
         let fixed = records_of(cell).filter_map(|record| Some(metric.find(record)?.fixed));
         let mean = Mean::of(&metric.unit, fixed, &sorted);
@@ -115,7 +129,10 @@ pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
             mean,
             mean_interval: mean.interval(&sorted),
             median_interval: median_interval(&sorted),
-            drift,
+            drift: drift(&in_time),
+            is_dependent: is_dependent(&in_time).unwrap_or(false),
+            outliers: far.into_iter().map(|place| values[place].0).collect(),
+            values,
             baseline,
             comparison: None,
             metric,
@@ -172,4 +189,51 @@ pub(super) fn metrics<'a>(measurements: impl Iterator<Item = &'a Measurement>) -
         found.push((elapsed, Some(Better::Lower)));
     }
     found
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A cell `w/HOST/ENVIRONMENT` with these values of `throughput`, and a summary whose cell is to be put in.
+    pub fn summary(host: &str, environment: &str, values: &[f64]) -> (PlannedCell, Summary<'static>) {
+        static NONE: std::sync::LazyLock<PlannedCell> = std::sync::LazyLock::new(|| cell("", ""));
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let metric =
+            MetricKey { name: "throughput".into(), unit: Unit::BytePerSecond, labels: BTreeMap::new() };
+        let summary = Summary {
+            cell: &NONE,
+            metric,
+            better: Some(Better::Higher),
+            ok: values.len(),
+            suspicious: 0,
+            values: (1..).zip(values.iter().copied()).collect(),
+            outliers: Vec::new(),
+            sample: describe(&sorted),
+            mean: Mean::Arithmetic,
+            mean_interval: None,
+            median_interval: median_interval(&sorted),
+            drift: None,
+            is_dependent: false,
+            baseline: None,
+            comparison: None,
+        };
+        (cell(host, environment), summary)
+    }
+
+    fn cell(host: &str, environment: &str) -> PlannedCell {
+        PlannedCell {
+            cell: format!("w/{host}/{environment}"),
+            workload: "w".into(),
+            host: host.into(),
+            environment: environment.into(),
+            parameters: BTreeMap::new(),
+            repetitions: 5,
+            warmup: 0,
+            settings: String::new(),
+            adaptive: None,
+            reached: None,
+        }
+    }
 }

@@ -100,10 +100,8 @@ pub struct Comparison {
 /// Contrasts two samples whose values belong together by repetition, that is, by block: what both of a pair share
 /// drops out (Kalibera & Jones 2013; Georges 2007). Repetitions that only one has don't count. Refused below 2 pairs
 /// and with a value that is not above 0.
-pub fn paired_contrast(
-    values: &BTreeMap<u32, f64>,
-    baseline: &BTreeMap<u32, f64>,
-) -> Result<Contrast, Refusal> {
+pub fn paired_contrast(values: &[(u32, f64)], baseline: &[(u32, f64)]) -> Result<Contrast, Refusal> {
+    let baseline: BTreeMap<u32, f64> = baseline.iter().copied().collect();
     let pairs = values.iter().filter_map(|(repetition, value)| Some((*value, *baseline.get(repetition)?)));
     let (values, baseline): (Vec<f64>, Vec<f64>) = pairs.unzip();
     let (above, below) = (logarithms(&values)?, logarithms(&baseline)?);
@@ -244,14 +242,14 @@ pub(super) mod tests {
     #[test]
     fn pairs_are_made_by_repetition() {
         let e = std::f64::consts::E;
-        let base: BTreeMap<_, _> = [(1, 1.0), (2, 1.0), (4, 1.0)].into();
-        let ratio = paired_contrast(&[(1, e), (2, e.powi(3)), (3, 100.0)].into(), &base).unwrap().ratio;
+        let base = [(1, 1.0), (2, 1.0), (4, 1.0)];
+        let ratio = paired_contrast(&[(1, e), (2, e.powi(3)), (3, 100.0)], &base).unwrap().ratio;
         assert!(close(ratio.estimate, e * e), "repetitions 1 and 2 are the pairs");
         // Two logarithms 1 and 3: mean 2, half-width t(1) · √2 / √2.
         assert!(close(ratio.interval.high, (2.0 + number(&file()["t_critical_0.975"]["1"])).exp()));
     }
 
-    fn by_repetition(values: &[f64]) -> BTreeMap<u32, f64> {
+    fn by_repetition(values: &[f64]) -> Vec<(u32, f64)> {
         (1..).zip(values.iter().copied()).collect()
     }
 
@@ -340,7 +338,7 @@ pub(super) mod tests {
         }
         let zero = paired_contrast(&by_repetition(&[0.0; 5]), &by_repetition(&[1.0; 5]));
         assert_eq!(zero, Err(Refusal::NotPositive));
-        let apart = paired_contrast(&by_repetition(&[1.0; 5]), &[(9, 1.0)].into());
+        let apart = paired_contrast(&by_repetition(&[1.0; 5]), &[(9, 1.0)]);
         assert_eq!(apart, Err(Refusal::TooFew { have: 0, needed: 2 }));
     }
 }

@@ -13,11 +13,12 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::{local_files, variables};
+use super::{local_files, references, variables};
 use crate::cli::{AxisOption, Changes};
 use crate::diagnostic::{Problem, Problems, Sources};
 use crate::metrics;
-use crate::plan::{Plan, settle};
+use crate::plan::{self, ChartLayout, Plan, settle};
+use crate::record::Reference;
 use crate::secrets::Secrets;
 use crate::spec::{self, Fragment, Host, Located, Reader, Spec};
 
@@ -26,6 +27,8 @@ pub(super) struct Experiment {
     pub spec: Spec,
     pub sources: Sources,
     pub plan: Plan,
+    /// The charts of its report.
+    pub charts: Vec<ChartLayout>,
     /// Whether its seed was drawn for this command, since neither the file nor the command line has one.
     pub is_seed_drawn: bool,
     /// The experiment as it will be run, with the templates of its hosts.
@@ -34,6 +37,8 @@ pub(super) struct Experiment {
     pub digest: String,
     /// What may not be written.
     pub secrets: Secrets,
+    /// Published figures that stand beside its results.
+    pub references: Vec<Reference>,
 }
 
 /// Reads and checks everything that can be checked without a machine.
@@ -68,15 +73,18 @@ pub(super) fn read_with_seed(
         settle(&mut spec, &sources)?;
     }
     let plan = Plan::new(&spec, &sources)?;
+    let (references, unread) = references::read(&spec, &sources);
     leave_out_unused(&mut spec, &plan);
-    let missing = local_files::missing(&spec, &sources, &plan);
+    let mut missing = local_files::missing(&spec, &sources, &plan);
+    missing.extend(unread);
     if !missing.is_empty() {
         return Err(Problems::new(missing, sources));
     }
+    let charts = plan::charts(&spec, &plan).map_err(|problems| Problems::new(problems, sources.clone()))?;
     let kept = Spec { title, hosts, ..spec.clone() };
     let without_draw = Spec { seed: kept.seed.clone().filter(|_| !is_seed_drawn), ..kept.clone() }.to_yaml();
     let digest = Sha256::digest(without_draw).iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Experiment { spec, sources, plan, is_seed_drawn, kept, digest, secrets })
+    Ok(Experiment { spec, sources, plan, charts, is_seed_drawn, kept, digest, secrets, references })
 }
 
 /// The hosts of a run, as far as it takes to connect to them.

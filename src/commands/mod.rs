@@ -9,6 +9,7 @@ mod extract;
 mod init;
 mod local_files;
 mod plan;
+mod references;
 mod report;
 mod run;
 mod schema;

@@ -1,5 +1,7 @@
 //! Rules on the `metrics:` of every workload: tools, metrics and expressions that exist.
 
+mod charts;
+
 use crate::diagnostic::{Problem, Sources, suggest};
 use crate::spec::metric::{Extract, Form, Metrics};
 use crate::spec::{Spec, Text, Workload};
@@ -24,22 +26,32 @@ pub fn check(spec: &Spec, sources: &Sources) -> Vec<Problem> {
         }
         expectations(spec, workload, sources, &mut problems);
     }
-    problems.extend(spec.report.units.iter().filter_map(|(metric, unit)| shown_unit(spec, metric, unit)));
+    let tables = || spec.report.tables.iter();
+    let units = spec.report.units.iter().chain(tables().flat_map(|table| &table.units));
+    problems.extend(units.filter_map(|(metric, unit)| shown_unit(spec, metric, unit)));
+    let metrics = tables().flat_map(|table| &table.metrics.values);
+    problems.extend(metrics.filter_map(|metric| unknown_metric(spec, metric)));
+    problems.extend(charts::check(spec));
     problems
+}
+
+/// A metric of the report that no workload has.
+fn unknown_metric(spec: &Spec, metric: &Text) -> Option<Problem> {
+    let known: Vec<String> = spec.workloads.values().flat_map(names).collect();
+    let is_known = known.contains(&metric.value);
+    let names = known.iter().map(String::as_str);
+    (!is_known).then(|| {
+        Problem::at(metric.span, format!("no workload has a metric `{}`", metric.value))
+            .help(suggest(metric, names))
+    })
 }
 
 /// What is wrong with the unit in which the report shows a metric.
 fn shown_unit(spec: &Spec, metric: &Text, unit: &Text) -> Option<Problem> {
-    let workloads = || spec.workloads.values();
-    let known: Vec<String> = workloads().flat_map(names).collect();
-    if !known.contains(&metric.value) {
-        let names = known.iter().map(String::as_str);
-        return Some(
-            Problem::at(metric.span, format!("no workload has a metric `{}`", metric.value))
-                .help(suggest(metric, names)),
-        );
+    if let Some(problem) = unknown_metric(spec, metric) {
+        return Some(problem);
     }
-    let base = workloads().find_map(|workload| unit_of(workload, metric))?;
+    let base = spec.workloads.values().find_map(|workload| unit_of(workload, metric))?;
     let shown: Vec<&str> = Scale::all_of(&base).collect();
     if shown.contains(&unit.as_str()) {
         return None;

@@ -18,6 +18,13 @@ pub(super) struct Mask {
     hits: Bits,
 }
 
+impl Mask {
+    /// Whether it covers the point of these digits.
+    pub fn has(&self, digits: &[usize]) -> bool {
+        self.hits.has(self.subspace.index(digits))
+    }
+}
+
 /// The mask of an exclude, or `None` when it takes nothing out of this grid: one that names a parameter
 /// which the workload does not have never does.
 ///

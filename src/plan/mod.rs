@@ -3,6 +3,7 @@
 
 mod bits;
 mod cell;
+mod chart;
 mod conditions;
 mod environment;
 pub mod explain;
@@ -34,11 +35,12 @@ use crate::diagnostic::{Problems, Sources, Span};
 use crate::spec::{Order, Spec};
 
 pub use self::cell::{Cell, CellName, PlannedService};
+pub use self::chart::{ChartLayout, charts};
 pub use self::find::{NoCell, find};
 pub use self::narrow::settle;
 pub use self::order::Turns;
 pub use self::trial::{Phase, Trial, Turn};
-pub use crate::spec::Adaptive;
+pub use crate::spec::{Adaptive, ChartKind, LogAxes};
 
 /// All trials of a run. Cells and trials are computed from their numbers when they are asked for, so a plan
 /// of a million cells takes hardly more memory than its file; a clone shares everything.

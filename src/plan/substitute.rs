@@ -48,6 +48,26 @@ impl Context {
         Context::new(parameters.chain(fixed))
     }
 
+    /// The names of a cell that was kept: of its host the name and these labels.
+    pub fn of_kept(
+        [workload, host, environment]: [&str; 3],
+        labels: Option<&BTreeMap<String, String>>,
+        parameters: &BTreeMap<String, String>,
+    ) -> Self {
+        let typed_all = |map: &BTreeMap<String, String>| -> BTreeMap<String, Value> {
+            map.iter().map(|(name, text)| (name.clone(), typed(text))).collect()
+        };
+        let labels = labels.map(typed_all).unwrap_or_default();
+        let parameters = typed_all(parameters);
+        let parameters = parameters.iter().map(|(name, value)| (name.as_str(), value.clone()));
+        let fixed = [
+            ("workload", typed(workload)),
+            ("host", minijinja::context! { name => host, labels }),
+            ("environment", typed(environment)),
+        ];
+        Context::new(parameters.chain(fixed))
+    }
+
     /// The names that are there before any cell: the variables of the environment.
     pub fn of_variables(spec: &Spec) -> Self {
         Context::new([(VARIABLES, variables(spec))])

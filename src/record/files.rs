@@ -70,7 +70,7 @@ fn json(path: &Path, value: &impl Serialize, secrets: &Secrets) -> Result<Vec<u8
 }
 
 /// Removes a file, where there is one.
-pub(super) fn remove_file(path: &Path) -> Result<(), RecordError> {
+pub fn remove_file(path: &Path) -> Result<(), RecordError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(RecordError::new("remove", path, error)),
         _ => Ok(()),
@@ -78,14 +78,14 @@ pub(super) fn remove_file(path: &Path) -> Result<(), RecordError> {
 }
 
 /// The bytes of a file.
-pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, RecordError> {
+pub fn read_file(path: &Path) -> Result<Vec<u8>, RecordError> {
     fs::read(path).map_err(|error| RecordError::new("read", path, error))
 }
 
 /// The paths in a folder, sorted; none where there is no such folder.
-pub(super) fn list_folder(path: &Path) -> Result<Vec<PathBuf>, RecordError> {
+pub fn list_folder(path: &Path) -> Result<Vec<PathBuf>, RecordError> {
     let list = || match fs::read_dir(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(Vec::new()),
         Err(error) => Err(error),
         Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
     };

@@ -81,6 +81,11 @@ impl RunDirectory {
         self.0.join("summary.csv")
     }
 
+    /// The folder of the report's charts.
+    pub fn charts(&self) -> PathBuf {
+        self.0.join("charts")
+    }
+
     /// The report.
     pub fn report(&self) -> PathBuf {
         self.0.join("report.md")

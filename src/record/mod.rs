@@ -9,7 +9,9 @@ mod inputs;
 mod layout;
 mod lock;
 mod newest;
+mod presentation;
 mod reader;
+mod reference;
 mod reopen;
 mod tail;
 mod tried;
@@ -28,17 +30,19 @@ pub use crate::event::{
 };
 pub use crate::metrics::{Details, ELAPSED, Measurement, Series};
 pub use crate::monitor::Snapshot;
-pub use crate::plan::{Adaptive, Phase};
+pub use crate::plan::{Adaptive, ChartKind, ChartLayout, LogAxes, Phase};
 
 pub use below::{newest_in, optional_files, read_if_there, runs_below};
 pub use changes::changes;
 pub use error::RecordError;
-pub use files::write_file;
+pub use files::{list_folder, read_file, remove_file, write_file};
 pub use inputs::Inputs;
 pub use layout::{RunDirectory, directory_name};
 pub use lock::{hold, is_being_written};
 pub use newest::newest_run;
+pub use presentation::{HostCost, Presentation, TableLayout};
 pub use reader::{ListedRun, Run, experiment_folder, list_ledgers, list_runs, read_run, read_status};
+pub use reference::{Reference, parse as parse_references};
 pub use reopen::{Reopened, reopen};
 pub use tried::Tried;
 pub use writer::RunWriter;
@@ -236,6 +240,12 @@ pub struct Manifest {
     /// In which unit a metric is shown, by its name, where the file says so.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub units: BTreeMap<String, String>,
+    /// How the results are to be shown.
+    #[serde(default, skip_serializing_if = "Presentation::is_empty")]
+    pub presentation: Presentation,
+    /// The charts that the file asks for; empty where it leaves them to the report.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub charts: Vec<ChartLayout>,
     /// How many trials ended how; empty until the end.
     pub counts: BTreeMap<String, usize>,
 }

@@ -274,6 +274,8 @@ mod tests {
             cells: vec![PlannedCell::from(&cell())],
             baseline: BTreeMap::new(),
             units: BTreeMap::new(),
+            presentation: Default::default(),
+            charts: Vec::new(),
             counts: BTreeMap::new(),
         }
     }

@@ -145,6 +145,6 @@ fn note(margin: f64) -> String {
         "Medians; × ratio to the baseline by geometric means [its 95 % interval]. The trials of two runs are no pairs: \
          Welch's test on logarithms, with Holm over all comparisons of a run. Small: surely different, and by less than \
          {} %, or than the baseline itself is known to. Inconclusive: more trials are needed.",
-        margin * 100.0
+        (margin * 1e6).round() / 1e4
     )
 }

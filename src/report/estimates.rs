@@ -1,139 +1,244 @@
-//! The tables of numbers: one a workload and metric, hosts as rows, what surrounds them as columns. A cell
-//! reads `94.20 [94.15, 94.31] 10/10 ×0.998`: median, spread, ok of planned trials, ratio to the baseline.
+//! The tables of numbers: those that the file asks for, or one a workload and metric, with hosts as rows and what
+//! surrounds them as columns. A cell reads `94.20 [94.15, 94.31] 10/10`: median, spread, ok of planned trials; what may
+//! be said of it against its baseline stands in a table of its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::number::{NOTHING, fixed, place};
-use super::view::{Column, MetricTable, Table, distinct};
-use super::{distributions, notes};
-use crate::analysis::{Mean, Ratio, Summary, differences, versions};
-use crate::record::{ELAPSED, PlannedCell, Run, word};
-use crate::units::Scale;
+use super::axes::{Axis, Entry};
+use super::grid::Grid;
+use super::view::{MetricTable, distinct};
+use super::{cells, distributions, notes};
+use crate::analysis::{Mean, Summary, differences, summarise_against, versions};
+use crate::record::{ELAPSED, PlannedCell, Reference, Run, TableLayout, word};
+use crate::units::{Better, Scale, Unit};
 
-/// The tables in the order of workloads in the file and of metrics in the records. `elapsed` has a table
-/// only where a workload has no other metric; its numbers are in `summary.csv` always.
+/// The most columns of a table that nobody has laid out; with more, parameters become rows.
+const MOST_COLUMNS: usize = 6;
+
+/// One table to be made.
+struct Wanted<'a> {
+    layout: &'a TableLayout,
+    summaries: Vec<&'a Summary<'a>>,
+    rows: Vec<Axis>,
+    columns: Vec<Axis>,
+    /// The settings that ratios are to.
+    baseline: &'a BTreeMap<String, String>,
+}
+
+/// The tables of the file, or of every workload in the order of the file and of metrics in the records. `elapsed` has
+/// a table only where a workload has no other metric, or the file asks for it; its numbers are in `summary.csv` always.
 pub(super) fn metric_tables(run: &Run, summaries: &[Summary<'_>]) -> Vec<MetricTable> {
-    let manifest = &run.manifest;
-    let figures = distributions::other_figures(run);
-    let workloads = distinct(manifest.cells.iter().map(|cell| &cell.workload));
-    let tables = workloads.iter().flat_map(|workload| {
-        let of_workload: Vec<_> = summaries.iter().filter(|one| one.cell.workload == *workload).collect();
-        // What labels tell apart stands in one table.
-        let quantity = |one: &Summary<'_>| (one.metric.name.clone(), one.metric.unit.clone());
-        let mut metrics = distinct(of_workload.iter().map(|one| quantity(one)).collect::<Vec<_>>().iter());
-        // The table of its values shows the other figures of a distribution, from all trials together.
-        let in_table = |name: &str| figures.iter().any(|figure| figure == name);
-        let alone = metrics.iter().filter(|(name, _)| !in_table(name)).count() == 1;
-        metrics.retain(|(name, _)| (alone || *name != ELAPSED) && !in_table(name));
-        let of_metric = |metric| of_workload.iter().copied().filter(|one| quantity(one) == metric).collect();
-        metrics.into_iter().map(|metric| metric_table(run, of_metric(metric))).collect::<Vec<_>>()
-    });
-    let mut tables: Vec<MetricTable> = tables.flatten().collect();
+    let layouts = &run.manifest.presentation.tables;
+    let mut tables = match layouts.is_empty() {
+        true => default_tables(run, summaries),
+        false => layouts.iter().filter_map(|layout| laid_out(run, summaries, layout)).collect(),
+    };
     for index in 1..tables.len() {
         tables[index].unlike_is_told = tables[index].unlike == tables[index - 1].unlike;
     }
     tables
 }
 
-/// The table of `summaries`: all cells of one workload and metric.
-fn metric_table(run: &Run, summaries: Vec<&Summary<'_>>) -> Option<MetricTable> {
-    let first = summaries.first()?;
-    let metric = &first.metric;
+fn default_tables(run: &Run, summaries: &[Summary<'_>]) -> Vec<MetricTable> {
+    let layout = TableLayout::default();
+    let figures = distributions::other_figures(run);
+    let workloads = distinct(run.manifest.cells.iter().map(|cell| &cell.workload));
+    let mut tables = Vec::new();
+    for workload in &workloads {
+        let of_workload: Vec<_> = summaries.iter().filter(|one| one.cell.workload == *workload).collect();
+        let mut metrics = distinct(of_workload.iter().map(|one| quantity(one)).collect::<Vec<_>>().iter());
+        // The table of its values shows the other figures of a distribution, from all trials together.
+        let in_table = |name: &str| figures.contains(name);
+        let alone = metrics.iter().filter(|(name, _)| !in_table(name)).count() == 1;
+        metrics.retain(|(name, _)| (alone || *name != ELAPSED) && !in_table(name));
+        for metric in metrics {
+            let summaries: Vec<_> =
+                of_workload.iter().copied().filter(|one| quantity(one) == metric).collect();
+            let (rows, columns) = default_axes(&summaries);
+            let baseline = &run.manifest.baseline;
+            tables.extend(table(run, Wanted { layout: &layout, summaries, rows, columns, baseline }));
+        }
+    }
+    tables
+}
+
+fn laid_out(run: &Run, summaries: &[Summary<'_>], layout: &TableLayout) -> Option<MetricTable> {
+    let own = layout.baseline.as_ref().map(|baseline| summarise_against(run, baseline));
+    let baseline = layout.baseline.as_ref().unwrap_or(&run.manifest.baseline);
+    let is_shown = |one: &&Summary<'_>| {
+        let metric = &one.metric.name;
+        let is_wanted = match layout.metrics.is_empty() {
+            true => *metric == headline(summaries, &one.cell.workload),
+            false => layout.metrics.contains(metric),
+        };
+        is_wanted
+            && (layout.workloads.is_empty() || layout.workloads.contains(&one.cell.workload))
+            && layout.condition.as_ref().is_none_or(|text| run.manifest.presentation.holds(text, one.cell))
+    };
+    let mut shown: Vec<_> = own.as_deref().unwrap_or(summaries).iter().filter(is_shown).collect();
+    let place = |one: &&Summary<'_>| layout.metrics.iter().position(|name| *name == one.metric.name);
+    shown.sort_by_key(place);
+    let (rows, columns) = default_axes(&shown);
+    let named = |names: &[String], default: Vec<Axis>| match names.is_empty() {
+        true => default,
+        false => names.iter().map(|name| Axis::named(name)).collect(),
+    };
+    let rows = named(&layout.rows, rows);
+    let mut columns = named(&layout.columns, columns);
+    columns.retain(|axis| !rows.contains(axis));
+    if distinct(shown.iter().map(|one| quantity(one)).collect::<Vec<_>>().iter()).len() > 1 {
+        columns.push(Axis::Metric);
+    }
+    table(run, Wanted { layout, summaries: shown, rows, columns, baseline })
+}
+
+/// The first metric of a workload, which stands for it; not `elapsed` where there is another.
+pub(super) fn headline<'a>(summaries: &'a [Summary<'_>], workload: &str) -> &'a str {
+    let mut names =
+        summaries.iter().filter(|one| one.cell.workload == workload).map(|one| one.metric.name.as_str());
+    names.find(|name| *name != ELAPSED).unwrap_or(ELAPSED)
+}
+
+/// Metrics of one name and unit; what labels tell apart stands in one table.
+fn quantity(one: &Summary<'_>) -> (String, Unit) {
+    (one.metric.name.clone(), one.metric.unit.clone())
+}
+
+fn default_axes(summaries: &[&Summary<'_>]) -> (Vec<Axis>, Vec<Axis>) {
     let cells: Vec<&PlannedCell> = summaries.iter().map(|one| one.cell).collect();
-    let unlike = differences(&cells, &metric.name, &run.hosts, &versions(run));
-    let medians: Vec<f64> =
-        summaries.iter().filter_map(|one| one.sample).map(|sample| sample.median).collect();
-    let asked = run.manifest.units.get(&metric.name).and_then(|unit| Scale::named(unit));
-    let asked = asked.filter(|(unit, _)| *unit == metric.unit).map(|(_, scale)| scale);
-    let scale = asked.unwrap_or_else(|| metric.unit.scale(&medians));
-    let varying = varying_parameters(&cells);
-    let labels: Vec<_> = summaries.iter().map(|one| column_label(one.cell, &varying)).collect();
-    let names: BTreeSet<&String> = summaries.iter().flat_map(|one| one.metric.labels.keys()).collect();
-    let row = |one: &Summary<'_>| -> Vec<String> {
-        let labels = names.iter().map(|name| one.metric.labels.get(*name).cloned().unwrap_or_default());
-        std::iter::once(one.cell.host.clone()).chain(labels).collect()
+    let parameters: Vec<Axis> =
+        varying_parameters(&cells).into_iter().map(|name| Axis::Parameter(name.to_owned())).collect();
+    let labels: BTreeSet<&String> = summaries.iter().flat_map(|one| one.metric.labels.keys()).collect();
+    let labels = labels.into_iter().map(|name| Axis::Label(name.clone()));
+    let labels_of = cells.iter().map(|cell| column_label(cell, &varying_parameters(&cells)));
+    let is_wide = distinct(labels_of.collect::<Vec<_>>().iter()).len() > MOST_COLUMNS;
+    let (mut rows, mut columns) = (vec![Axis::Host], vec![Axis::Environment]);
+    if is_wide {
+        rows.extend(parameters)
+    } else {
+        columns.extend(parameters)
+    }
+    rows.extend(labels);
+    (rows, columns)
+}
+
+/// How each quantity of a table is shown: asked for, or by its values.
+fn scales(run: &Run, wanted: &Wanted<'_>) -> BTreeMap<(String, Unit), Scale> {
+    let quantities = distinct(wanted.summaries.iter().map(|one| quantity(one)).collect::<Vec<_>>().iter());
+    let scale = |key: &(String, Unit)| {
+        let asked = wanted.layout.units.get(&key.0).or_else(|| run.manifest.units.get(&key.0));
+        let asked = asked.and_then(|unit| Scale::named(unit)).filter(|(unit, _)| *unit == key.1);
+        let of_metric = wanted.summaries.iter().filter(|one| quantity(one) == *key);
+        let medians: Vec<f64> = of_metric.filter_map(|one| one.sample).map(|sample| sample.median).collect();
+        asked.map_or_else(|| key.1.scale(&medians), |(_, scale)| scale)
     };
-    let keys: Vec<Vec<String>> = summaries.iter().map(|one| row(one)).collect();
-    let (columns, rows) = (distinct(labels.iter()), distinct(keys.iter()));
-    let text = |key: &Vec<String>, column: &String| {
-        let mut places = summaries.iter().zip(&keys).zip(&labels);
-        let place = places.find(|((_, own), label)| *own == key && *label == column);
-        place.map(|((summary, _), _)| cell_text(summary, &scale)).unwrap_or_default()
-    };
-    let rows = rows
+    quantities.iter().map(|key| (key.clone(), scale(key))).collect()
+}
+
+fn table(run: &Run, wanted: Wanted<'_>) -> Option<MetricTable> {
+    let scales = scales(run, &wanted);
+    let summaries = &wanted.summaries;
+    let workloads = distinct(summaries.iter().map(|one| &one.cell.workload));
+    let metrics = distinct(summaries.iter().map(|one| &one.metric.name));
+    let presentation = &run.manifest.presentation;
+    let published: Vec<&Reference> = presentation
+        .references
         .iter()
-        .map(|key| key.iter().cloned().chain(columns.iter().map(|column| text(key, column))).collect());
-    let settings = run.manifest.baseline.iter().map(|(axis, value)| format!("{axis}={value}"));
+        .filter(|one| {
+            workloads.contains(&one.workload) && scales.contains_key(&(one.metric.clone(), one.unit.clone()))
+        })
+        .collect();
+    let measured = summaries.iter().map(|one| Entry::Measured(one));
+    let entries: Vec<Entry<'_>> = measured.chain(published.iter().map(|one| Entry::Published(one))).collect();
+    let grid = Grid::new(&entries, wanted.rows.clone(), wanted.columns.clone(), presentation);
+    let scale = |name: &str, unit: &Unit| &scales[&(name.to_owned(), unit.clone())];
+    let header = |axis: &Axis, value: &str| match axis {
+        Axis::Metric => {
+            let of_name = scales.iter().find(|((name, _), _)| name == value);
+            of_name.map_or(value.to_owned(), |(_, scale)| with_unit(value, &scale.name))
+        }
+        _ => axis.in_header(value),
+    };
+    let value = |number: usize| match entries[number] {
+        Entry::Measured(one) => Some(cells::value(one, scale(&one.metric.name, &one.metric.unit))),
+        Entry::Published(one) => Some(cells::published(one, scale(&one.metric, &one.unit))),
+    };
+    let comparison = |number: usize| match entries[number] {
+        Entry::Measured(one) => one.comparison.as_ref().map(cells::comparison),
+        Entry::Published(_) => None,
+    };
+    let price = prices(run, summaries, &scales);
+    let places: Vec<&PlannedCell> = summaries.iter().map(|one| one.cell).collect();
+    let unlike = metrics.first().map(|metric| differences(&places, metric, &run.hosts, &versions(run)));
+    let unit = if scales.len() == 1 { scales.values().next()?.name.clone() } else { String::new() };
+    let (workload, metric) = (workloads.join(", "), metrics.join(", "));
+    let title = wanted.layout.title.clone().unwrap_or_else(|| format!("{workload}: {metric}"));
+    let settings = wanted.baseline.iter().map(|(axis, value)| format!("{axis}={value}"));
+    let comparison = grid.table(comparison, header);
     Some(MetricTable {
-        workload: first.cell.workload.clone(),
-        metric: metric.name.clone(),
-        better: first.better.map(|better| word(&better)),
+        title: with_unit(&title, &unit),
+        workload,
+        metric,
+        unit,
+        better: direction(summaries),
         has_interval: summaries.iter().any(|one| one.median_interval.is_some()),
-        has_range: summaries.iter().any(|one| has_range(one)),
+        has_range: summaries.iter().any(|one| cells::has_range(one)),
         has_suspicious: summaries.iter().any(|one| one.suspicious > 0),
         is_harmonic: summaries.iter().any(|one| one.mean == Mean::Harmonic),
-        unlike: unlike.iter().map(notes::difference).collect(),
+        unlike: unlike.iter().flatten().map(notes::difference).collect(),
         unlike_is_told: false,
-        baseline: summaries
-            .iter()
-            .any(|one| one.comparison.is_some())
-            .then(|| settings.collect::<Vec<_>>().join(", ")),
-        table: Table {
-            rows: rows.collect(),
-            columns: std::iter::once(Column::text("host"))
-                .chain(names.iter().map(|name| Column::text(*name)))
-                .chain(columns.iter().map(Column::number))
-                .collect(),
-        },
-        unit: scale.name,
+        baseline: comparison.is_some().then(|| settings.collect::<Vec<_>>().join(", ")),
+        verdicts: notes::verdicts(summaries),
+        comparison,
+        price: grid.table(|number| price.get(number)?.as_ref().map(|(text, _)| text.clone()), header),
+        price_unit: price.iter().flatten().map(|(_, unit)| unit.clone()).next(),
+        published: distinct(published.iter().map(|one| source(one)).collect::<Vec<_>>().iter()),
+        table: grid.table(value, header)?,
     })
+}
+
+fn with_unit(title: &str, unit: &str) -> String {
+    if unit.is_empty() { title.to_owned() } else { format!("{title} ({unit})") }
+}
+
+/// Which direction is good, where it is the same of all.
+fn direction(summaries: &[&Summary<'_>]) -> Option<String> {
+    let directions: Vec<Option<Better>> = distinct(summaries.iter().map(|one| &one.better));
+    if let [Some(better)] = directions.as_slice() { Some(word(better)) } else { None }
+}
+
+/// What each measured value costs, with its unit, where the costs of all hosts are known in one currency and all have
+/// one unit.
+fn prices(
+    run: &Run,
+    summaries: &[&Summary<'_>],
+    scales: &BTreeMap<(String, Unit), Scale>,
+) -> Vec<Option<(String, String)>> {
+    let costs = &run.manifest.presentation.costs;
+    let price = |one: &&Summary<'_>| cells::price(one, &scales[&quantity(one)], costs.get(&one.cell.host)?);
+    let all: Vec<_> = summaries.iter().map(price).collect();
+    let units = distinct(all.iter().flatten().map(|(_, unit)| unit));
+    if units.len() == 1 { all } else { Vec::new() }
+}
+
+/// `SOURCE, DATE: NOTE`.
+fn source(reference: &Reference) -> String {
+    let Reference { source, date, note, .. } = reference;
+    let date = if date.is_empty() { String::new() } else { format!(", {date}") };
+    let note = if note.is_empty() { String::new() } else { format!(": {note}") };
+    format!("{source}{date}{note}")
 }
 
 /// The parameters that tell `cells` apart.
 pub(super) fn varying_parameters<'a>(cells: &[&'a PlannedCell]) -> BTreeSet<&'a str> {
-    let names = cells.iter().flat_map(|cell| cell.parameters.keys());
+    let names: BTreeSet<&str> =
+        cells.iter().flat_map(|cell| cell.parameters.keys()).map(String::as_str).collect();
     let values = |name: &str| cells.iter().map(|cell| cell.parameters.get(name)).collect::<BTreeSet<_>>();
-    names.map(String::as_str).filter(|name| values(name).len() > 1).collect()
+    names.into_iter().filter(|name| values(name).len() > 1).collect()
 }
 
 pub(super) fn column_label(cell: &PlannedCell, varying: &BTreeSet<&str>) -> String {
     let parameters = cell.parameters.iter().filter(|(name, _)| varying.contains(name.as_str()));
     let parts = parameters.map(|(name, value)| format!("{name}={value}"));
     std::iter::once(cell.environment.clone()).chain(parts).collect::<Vec<_>>().join(", ")
-}
-
-/// Too few trials for an interval of the median, and more than one.
-fn has_range(summary: &Summary<'_>) -> bool {
-    summary.median_interval.is_none() && summary.ok > 1
-}
-
-fn cell_text(summary: &Summary<'_>, scale: &Scale) -> String {
-    let of_planned = format!("{}/{}", summary.ok, summary.cell.planned());
-    let Some(sample) = summary.sample else {
-        return format!("{NOTHING} {of_planned}");
-    };
-    let median = scale.apply(sample.median);
-    let interval = summary.median_interval.map(|ends| (scale.apply(ends.low), scale.apply(ends.high)));
-    let place_of_median = place(median, interval);
-    let write = |value| fixed(value, place_of_median);
-    let mut parts = vec![write(median)];
-    match interval {
-        Some((low, high)) => parts.push(format!("[{}, {}]", write(low), write(high))),
-        None if has_range(summary) => {
-            let (min, max) = (scale.apply(sample.min), scale.apply(sample.max));
-            parts.push(format!("({}–{})", write(min), write(max)));
-        }
-        None => {}
-    }
-    parts.push(of_planned);
-    if summary.suspicious > 0 {
-        parts.push(format!("!{}", summary.suspicious));
-    }
-    parts.extend(summary.comparison.and_then(Result::ok).map(|comparison| {
-        let Ratio { estimate, interval } = comparison.contrast.ratio;
-        let place = place(estimate, Some((interval.low, interval.high)));
-        let write = |value| fixed(value, place);
-        format!("×{} [{}, {}]", write(estimate), write(interval.low), write(interval.high))
-    }));
-    parts.join(" ")
 }

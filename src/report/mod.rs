@@ -2,11 +2,16 @@
 //! directory alone. [`render`] is pure, the same records give the same bytes; [`write`] puts its texts
 //! beside the records, and [`check`] only looks whether they are there.
 
+mod axes;
+mod cells;
+pub mod chart;
 mod check;
 mod comparison;
 mod csv;
 mod distributions;
 mod estimates;
+mod findings;
+mod grid;
 mod index;
 mod markdown;
 mod notes;
@@ -20,7 +25,11 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use crate::analysis::summarise;
-use crate::record::{RecordError, Run, RunDirectory, experiment_folder, list_runs, read_run, write_file};
+use crate::record::{
+    RecordError, Run, RunDirectory, experiment_folder, list_folder, list_runs, read_file, read_run,
+    remove_file, write_file,
+};
+use chart::Chart;
 
 pub use check::{Checked, Deviation, Fault, check};
 pub use comparison::{Compared, ComparisonView, List, Named, comparison_csv};
@@ -36,6 +45,8 @@ pub struct Report {
     pub samples: String,
     /// `series.csv`, where a trial has kept a series.
     pub series: Option<String>,
+    /// `charts/NAME.svg` and `charts/NAME.csv`.
+    pub charts: Vec<Chart>,
 }
 
 /// What [`write`] left on disk.
@@ -60,25 +71,33 @@ pub fn render(run: &Run) -> Result<Report, RecordError> {
         text.map_err(|error| RecordError::new("render", &path, error))
     }
     let summaries = summarise(run);
-    let view = view::ReportView::new(run, &summaries);
+    let charts = chart::charts(run, &summaries)
+        .map_err(|error| RecordError::new("render", &run.directory.charts(), error))?;
+    let mut view = view::ReportView::new(run, &summaries);
+    view.charts = chart::views(&charts);
     Ok(Report {
         markdown: text(run.directory.report(), templates::report(&view))?,
         summary: text(run.directory.summary(), csv::summary(&summaries))?,
         samples: text(run.directory.samples(), csv::samples(run))?,
         series: csv::series(run).map(|series| text(run.directory.series(), series)).transpose()?,
+        charts,
     })
 }
 
 impl Report {
     /// Every file that is made of the run in `directory`, with its text; the report first.
     pub fn files(&self, directory: &RunDirectory) -> Vec<(PathBuf, &str)> {
-        let Report { markdown, summary, samples, series } = self;
+        let Report { markdown, summary, samples, series, charts } = self;
         let mut files: Vec<(PathBuf, &str)> = vec![
             (directory.report(), markdown),
             (directory.summary(), summary),
             (directory.samples(), samples),
         ];
         files.extend(series.iter().map(|text| (directory.series(), text.as_str())));
+        for Chart { name, svg, csv, .. } in charts {
+            let path = |extension: &str| directory.charts().join(format!("{name}.{extension}"));
+            files.extend([(path("svg"), svg.as_str()), (path("csv"), csv.as_str())]);
+        }
         files
     }
 }
@@ -112,6 +131,7 @@ fn write_run(run_directory: &Path, indexes: &mut Indexes) -> Result<Written, Rec
         write_file(&path, text.as_bytes())?;
         files.push(path);
     }
+    remove_charts(&run.directory, &files)?;
     indexes.add(&run);
     Ok(Written { files, warnings: run.warnings })
 }
@@ -136,4 +156,17 @@ impl Indexes {
         };
         self.0.into_iter().map(text).collect()
     }
+}
+
+/// Removes the charts that an earlier report has made and that are not among `files`. What else lies in the folder stays.
+fn remove_charts(directory: &RunDirectory, files: &[PathBuf]) -> Result<(), RecordError> {
+    for path in list_folder(&directory.charts())? {
+        let is_picture = path.extension().is_some_and(|extension| extension == "svg");
+        if is_picture && !files.contains(&path) && chart::is_own(&read_file(&path)?) {
+            // The picture, which tells whose both are, goes last.
+            remove_file(&path.with_extension("csv"))?;
+            remove_file(&path)?;
+        }
+    }
+    Ok(())
 }

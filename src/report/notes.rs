@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::{Difference, Group, SuspiciousHost};
+use crate::analysis::{Difference, Group, Summary, SuspiciousHost, Verdict};
 use crate::record::{Suspicion, Throttling};
 
 /// `3 of 20 on HOST (CPU slowed down in 2; …)`.
@@ -69,8 +69,34 @@ pub(super) fn difference(difference: &Difference) -> String {
     difference.groups.iter().enumerate().map(phrase).collect::<Vec<_>>().join(", ")
 }
 
+/// What the verdicts on `summaries` mean.
+pub(super) fn verdicts(summaries: &[&Summary<'_>]) -> String {
+    let of = |one: &&Summary<'_>| one.comparison.and_then(Result::ok)?.verdict;
+    let found: BTreeSet<Verdict> = summaries.iter().filter_map(of).collect();
+    let meaning = |verdict: &Verdict| match verdict {
+        Verdict::Worse | Verdict::Better | Verdict::Different => {
+            "surely different over all of the table (Holm, 5 %), by more than 2 % and than the baseline can be off by"
+        }
+        Verdict::Small => "surely different, but by less than that",
+        Verdict::Equivalent => "surely within 2 %",
+        Verdict::Inconclusive => {
+            "none of these can be said; so many trials a cell would narrow the interval to 2 %"
+        }
+    };
+    let mut meanings: Vec<(String, &str)> = Vec::new();
+    for verdict in &found {
+        let meaning = meaning(verdict);
+        match meanings.iter_mut().find(|(_, known)| *known == meaning) {
+            Some((words, _)) => words.push_str(&format!(", `{}`", verdict.as_str())),
+            None => meanings.push((format!("`{}`", verdict.as_str()), meaning)),
+        }
+    }
+    let texts = meanings.into_iter().map(|(words, meaning)| format!("{words}: {meaning}."));
+    texts.collect::<Vec<_>>().join(" ")
+}
+
 /// `a`, `b` and `c`, each as code.
-fn names(members: &[String]) -> String {
+pub(super) fn names(members: &[String]) -> String {
     let quoted: Vec<String> = members.iter().map(|member| format!("`{member}`")).collect();
     match quoted.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),

@@ -3,6 +3,7 @@
 
 use indexmap::{IndexMap, IndexSet};
 
+use super::findings;
 use super::number::{NOTHING, significant};
 use super::view::{Column, Table};
 use crate::analysis::{Drift, Summary};
@@ -36,24 +37,33 @@ pub(super) fn warnings(run: &Run, summaries: &[Summary<'_>]) -> Option<Table> {
     }));
     table(
         ["trials", "warning"].map(Column::text).into(),
-        files.chain(trials).chain(drifts(summaries)).collect(),
+        files.chain(trials).chain(drifts(&findings::shown(run, summaries))).collect(),
     )
 }
 
-/// The cells whose trials are unlike over time, those of the same metric and kind in one row.
-fn drifts(summaries: &[Summary<'_>]) -> Vec<Vec<String>> {
-    let mut rows: IndexMap<String, Vec<&str>> = IndexMap::new();
+/// The cells whose trials are unlike over time and the trials that are far from their like, those of the same metric
+/// and kind in one row.
+fn drifts(summaries: &[&Summary<'_>]) -> Vec<Vec<String>> {
+    let mut rows: IndexMap<String, Vec<String>> = IndexMap::new();
     for summary in summaries {
-        let Some(drift) = summary.drift else { continue };
-        let name = &summary.metric.name;
-        let what = match drift {
+        let (name, cell) = (&summary.metric.name, &summary.cell.cell);
+        let drift = summary.drift.map(|drift| match drift {
             Drift::FirstUnlike => format!("the first {name} is far from the others: is a `warmup` missing?"),
             Drift::Rising => format!("{name} rises from trial to trial: the trials are not independent"),
             Drift::Falling => format!("{name} falls from trial to trial: the trials are not independent"),
-        };
-        rows.entry(what).or_default().push(&summary.cell.cell);
+        });
+        let dependent = summary.is_dependent && drift.is_none();
+        let dependent = dependent
+            .then(|| format!("neighbouring trials are alike in {name}: its intervals are too narrow"));
+        for what in drift.into_iter().chain(dependent) {
+            rows.entry(what).or_default().push(cell.clone());
+        }
+        for repetition in &summary.outliers {
+            let what = format!("{name} is far from all others of the cell; it counts like them");
+            rows.entry(what).or_default().push(format!("{cell}#{repetition}"));
+        }
     }
-    rows.into_iter().map(|(what, cells)| vec![cells.join("; "), what]).collect()
+    rows.into_iter().map(|(what, cells)| vec![trial_list(&cells), what]).collect()
 }
 
 /// For each rule of adaptive repetitions: what it is, how many trials it took, and how many cells did not become

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{distributions, estimates, markdown, notes, sections};
+use super::{distributions, estimates, findings, markdown, notes, sections};
 use crate::analysis::{Summary, open, suspicious_hosts};
 use crate::record::{Manifest, Phase, Run, Status};
 
@@ -60,6 +60,9 @@ pub struct ReportView {
     pub options: Vec<String>,
     /// The git commit of the experiment.
     pub commit: Option<String>,
+    /// What is to be known first, in whole sentences.
+    #[serde(default)]
+    pub findings: Vec<String>,
     /// For each host with suspicious trials how many and why.
     pub suspicious: Vec<String>,
     /// One table a workload and metric.
@@ -67,6 +70,9 @@ pub struct ReportView {
     /// One table a workload and quantity of which each trial has many values.
     #[serde(default)]
     pub distributions: Vec<DistributionTable>,
+    /// The charts, in the order of the file.
+    #[serde(default)]
+    pub charts: Vec<ChartView>,
     /// Trials, stage and reason of what is not ok.
     pub failures: Option<Table>,
     /// What a reader should know besides.
@@ -75,6 +81,25 @@ pub struct ReportView {
     pub caches: Option<Table>,
     /// Facts as rows, machines as columns.
     pub machines: Option<Table>,
+}
+
+/// A picture beside the tables.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChartView {
+    /// What stands above it.
+    pub title: String,
+    /// The picture, from the run's directory: `charts/NAME.svg`.
+    pub file: String,
+    /// What it shows, from there: `charts/NAME.csv`.
+    pub data: String,
+    /// The picture itself, an `<svg>` element with an id of its own, to stand in a page.
+    pub svg: String,
+    /// What it shows, in words.
+    pub alt: String,
+    /// The workload after whose tables it stands.
+    pub after: String,
+    /// The workloads that it shows.
+    pub workloads: Vec<String>,
 }
 
 /// The many values of one quantity of one workload: a row a cell, percentiles as columns.
@@ -94,11 +119,13 @@ pub struct DistributionTable {
 /// columns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricTable {
-    /// The workload's name.
+    /// Its heading, with the unit where there is one for all of it.
+    pub title: String,
+    /// The names of its workloads.
     pub workload: String,
-    /// The metric's name, with its labels if it has some.
+    /// The names of its metrics.
     pub metric: String,
-    /// The unit of the table; empty for a bare number.
+    /// The unit of the table; empty for bare numbers, and where each column has its own.
     pub unit: String,
     /// `higher` or `lower`.
     pub better: Option<String>,
@@ -116,8 +143,18 @@ pub struct MetricTable {
     pub unlike_is_told: bool,
     /// What ratios are to, e.g. `environment=native`; none where there is no ratio.
     pub baseline: Option<String>,
-    /// The cells.
+    /// The values.
     pub table: Table,
+    /// For each cell that has a baseline the ratio, its interval and the verdict; none where no cell has one.
+    pub comparison: Option<Table>,
+    /// What the verdicts in that table mean; empty where it has none.
+    pub verdicts: String,
+    /// What each value costs, or gives for its cost; none where costs are not known.
+    pub price: Option<Table>,
+    /// The unit of that table.
+    pub price_unit: Option<String>,
+    /// Where its published figures come from, whose rows are marked `†`; empty where there are none.
+    pub published: Vec<String>,
 }
 
 /// A table of texts, not yet escaped.
@@ -167,6 +204,7 @@ impl ReportView {
         let started = manifest.started.parse::<Timestamp>().ok();
         let ended = manifest.ended.as_ref().and_then(|ended| ended.parse::<Timestamp>().ok());
         let sittings = manifest.sittings.len();
+        let metrics = estimates::metric_tables(run, summaries);
         let cells = || manifest.cells.iter();
         Self {
             title: manifest.title.clone(),
@@ -193,8 +231,10 @@ impl ReportView {
             options: manifest.options.iter().map(|(option, value)| format!("{option} {value}")).collect(),
             commit: manifest.commit.clone(),
             suspicious: suspicious_hosts(run).iter().map(notes::suspicious).collect(),
-            metrics: estimates::metric_tables(run, summaries),
+            findings: findings::findings(run, summaries, &metrics),
+            metrics,
             distributions: distributions::tables(run),
+            charts: Vec::new(),
             failures: sections::failures(run),
             warnings: sections::warnings(run, summaries),
             caches: sections::caches(&run.records),

@@ -1,11 +1,13 @@
 //! The rules that go beyond form: names that must exist, keys that exclude each other, templates. Each
 //! rule is a function; all mistakes come at once. Tools and metric names are checked by `metrics`.
 
+mod charts;
 mod derived;
 mod environment;
 mod limits;
 mod matrix;
 mod parameters;
+mod report;
 mod steps;
 mod workload;
 
@@ -62,6 +64,8 @@ pub fn check(mut spec: Spec, sources: &Sources, found: Vec<Problem>) -> Result<S
     }
     limits::check(&spec, &mut problems);
     matrix::check(&spec, sources, &mut problems);
+    report::check(&spec, sources, &mut problems);
+    charts::check(&spec, sources, &mut problems);
     problems.sort_by_key(|problem| problem.span.map(|span| (span.file, span.offset)));
     match problems.is_empty() {
         true => Ok(spec),
@@ -77,6 +81,7 @@ fn add_defaults(spec: &mut Spec) {
             peer_address: None,
             sudo: None,
             labels: IndexMap::new(),
+            cost: None,
         };
         spec.hosts.insert(Text::unwritten(LOCALHOST.to_owned()), local);
     }

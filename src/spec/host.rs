@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::TimeSpan;
+use super::cost::Cost;
 use super::located::{Located, Text};
 use super::schema;
 use super::string_or_map::string_or_map;
@@ -35,6 +36,10 @@ pub struct Host {
     /// Default: none. Example: `labels: { board: LattePanda }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub labels: IndexMap<Text, Text>,
+    /// What an hour of it costs, with or without a currency: reports then say what a result costs.
+    ///
+    /// Default: none. Example: `cost: 0.0416 USD`
+    pub cost: Option<Cost>,
 }
 
 impl Host {

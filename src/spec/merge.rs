@@ -183,10 +183,7 @@ impl<'a> Reader<'a> {
             ("deadline", spec.deadline.as_ref().map(|time| time.span)),
             ("retries", spec.retries.as_ref().map(|count| count.span)),
             ("on_failure", spec.on_failure.as_ref().map(|word| word.span)),
-            (
-                "report",
-                spec.report.baseline.keys().chain(spec.report.units.keys()).next().map(|key| key.span),
-            ),
+            ("report", spec.report.first_span()),
         ];
         for (key, span) in has.into_iter().filter(|(key, _)| !allowed.contains(key)) {
             let Some(span) = span else { continue };

@@ -2,6 +2,7 @@
 //! file itself; who calls it reads the files. Read [`Spec`], then [`Reader`].
 
 mod check;
+mod cost;
 pub mod environment;
 pub mod expect;
 pub mod filters;
@@ -36,12 +37,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use check::{LOCALHOST, NATIVE, check};
+pub use cost::Cost;
 pub use environment::Environment;
 pub use host::Host;
 pub use located::{List, Located, Text};
 pub use merge::{Fragment, Reader};
 pub use repetitions::{Adaptive, Repetitions};
-pub use report::Report;
+pub use report::{Chart, ChartKind, LogAxes, Report};
 pub use schema::schema;
 pub use serialize::settings;
 pub use time::TimeSpan;

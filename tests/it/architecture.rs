@@ -23,7 +23,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("event", &["plan", "metrics"]),
     ("execution", &["event", "plan", "spec", "metrics", "hosts", "environments", "transports", "diagnostic"]),
     ("monitor", &["event", "plan"]),
-    ("record", &["event", "plan", "metrics", "monitor", "secrets"]),
+    ("record", &["event", "plan", "metrics", "units", "monitor", "secrets"]),
     ("analysis", &["record", "metrics", "units"]),
     ("report", &["analysis", "record", "units", "terminal"]),
     (

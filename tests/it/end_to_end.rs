@@ -68,6 +68,8 @@ fn manifest(happened: &Happened) -> Manifest {
         cells: happened.plan.cells().map(|cell| PlannedCell::from(&cell)).collect(),
         baseline: baseline.iter().map(|(axis, value)| (axis.value.clone(), value.value.clone())).collect(),
         units: BTreeMap::new(),
+        presentation: Default::default(),
+        charts: Vec::new(),
         counts: BTreeMap::new(),
     }
 }

@@ -7,6 +7,7 @@ mod adaptive;
 mod architecture;
 mod aside;
 mod cases;
+mod charts;
 mod cli;
 mod cli_check;
 mod cli_explain;

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use indexmap::IndexMap;
-
 use super::experiment::{self, Experiment};
 use super::inputs;
+use super::presentation::{presentation, texts};
 use crate::cli::{Changes, RunArguments};
 use crate::diagnostic::{Problem, Problems};
 use crate::execution::timestamp;
 use crate::record::{FORMAT_VERSION, Manifest, Sitting};
-use crate::spec::Text;
 
 /// The most cells that a run may have: its manifest and its report list them all.
 const CELL_LIMIT: usize = 100_000;
@@ -33,7 +31,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Problems> {
 pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: &str, salt: String) -> Manifest {
     let (inputs, cells) = inputs::take(experiment, salt);
     let name = experiment::name(&arguments.file);
-    let Experiment { spec, plan, digest, .. } = experiment;
+    let Experiment { spec, plan, charts, digest, .. } = experiment;
     let started = timestamp();
     let sitting = Sitting {
         id: id.to_owned(),
@@ -66,12 +64,10 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: &str, s
         cells,
         baseline: texts(&spec.report.baseline),
         units: texts(&spec.report.units),
+        presentation: presentation(experiment),
+        charts: charts.clone(),
         counts: Default::default(),
     }
-}
-
-fn texts(map: &IndexMap<Text, Text>) -> BTreeMap<String, String> {
-    map.iter().map(|(name, value)| (name.value.clone(), value.value.clone())).collect()
 }
 
 fn options(arguments: &RunArguments) -> BTreeMap<String, String> {

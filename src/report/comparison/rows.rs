@@ -6,7 +6,8 @@ use std::cmp::Ordering;
 use indexmap::IndexMap;
 
 use super::{Compared, Named};
-use crate::analysis::{Comparison, FEWEST, MetricKey, Pair, Ratio, Verdict};
+use crate::analysis::{Comparison, FEWEST, MetricKey, Pair, Verdict, quantile};
+use crate::report::cells::ratio;
 use crate::report::number::{NOTHING, fixed, place, significant};
 use crate::report::view::{Column, Table};
 use crate::units::Scale;
@@ -99,7 +100,7 @@ fn row_of_one(row: &Row<'_>) -> Option<Vec<String>> {
         metric(&pair.metric),
         value(&pair.before, &row.scale),
         value(&pair.now, &row.scale),
-        comparison.map_or_else(|| NOTHING.to_owned(), ratio),
+        comparison.map_or_else(|| NOTHING.to_owned(), |one| ratio(&one.contrast.ratio)),
         p(pair),
         trials,
     ])
@@ -109,7 +110,7 @@ fn row_of_many(row: &Row<'_>) -> Option<Vec<String>> {
     let first = row.pairs.iter().flatten().next()?;
     let other = |pair: &Option<&Pair<'_>>| {
         let Some(pair) = pair else { return String::new() };
-        let ratio = pair.outcome.ok().map(|comparison| format!(" {}", ratio(comparison))).unwrap_or_default();
+        let ratio = pair.outcome.ok().map(|comparison| format!(" {}", ratio(&comparison.contrast.ratio))).unwrap_or_default();
         format!("{} {}{ratio}", verdict(pair), value(&pair.now, &row.scale))
     };
     let fixed = [first.cell.cell.clone(), metric(&first.metric), value(&first.before, &row.scale)];
@@ -124,13 +125,6 @@ fn verdict(pair: &Pair<'_>) -> String {
         _ if pair.before.len().min(pair.now.len()) < FEWEST => "too few trials".to_owned(),
         _ => "no ratio".to_owned(),
     }
-}
-
-fn ratio(comparison: Comparison) -> String {
-    let Ratio { estimate, interval } = comparison.contrast.ratio;
-    let place = place(estimate, Some((interval.low, interval.high)));
-    let write = |value| fixed(value, place);
-    format!("×{} [{}, {}]", write(estimate), write(interval.low), write(interval.high))
 }
 
 /// After Holm where there is a verdict; that of the rank test alone where there is no ratio.
@@ -157,9 +151,5 @@ fn value(sorted: &[f64], scale: &Scale) -> String {
 
 /// Of values in ascending order, one at least.
 pub(super) fn median(sorted: &[f64]) -> f64 {
-    let half = sorted.len() / 2;
-    match sorted.len() % 2 {
-        0 => (sorted[half - 1] + sorted[half]) / 2.0,
-        _ => sorted[half],
-    }
+    quantile(sorted, 0.5)
 }

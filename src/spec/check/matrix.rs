@@ -33,15 +33,6 @@ pub(super) fn check(spec: &Spec, sources: &Sources, problems: &mut Vec<Problem>)
     for block in &spec.matrix {
         check_block(spec, block, sources, problems);
     }
-    let parameters: Vec<&str> = spec
-        .workloads
-        .values()
-        .flat_map(|workload| workload.parameters.keys())
-        .map(|name| name.as_str())
-        .collect();
-    for (axis, value) in &spec.report.baseline {
-        check_axis(spec, axis, std::slice::from_ref(value), &parameters, &[], problems);
-    }
     let of_workloads = spec.workloads.values().filter_map(|workload| workload.repetitions.as_ref());
     let of_blocks = spec.matrix.iter().filter_map(|block| block.repetitions.as_ref());
     for count in spec.repetitions.iter().chain(of_workloads).chain(of_blocks) {
@@ -250,7 +241,7 @@ fn check_include(block: &Block, entry: &Located<Axes>, problems: &mut Vec<Proble
 }
 
 /// `keys` are what else could have been meant at this place.
-fn check_axis(
+pub(super) fn check_axis(
     spec: &Spec,
     axis: &Text,
     values: &[Text],

@@ -11,7 +11,7 @@ use crate::spec::environment::Container;
 use crate::spec::expect::Expect;
 use crate::spec::metric::{Csv, Extract, Metrics};
 use crate::spec::service::{Ready, Service, StopRule};
-use crate::spec::{Environment, Host, Report, Spec, Workload};
+use crate::spec::{Chart, Environment, Host, Report, Spec, Workload};
 
 /// A kind of section: its type, what it is called, and an example of it.
 struct Section {
@@ -43,6 +43,7 @@ static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
         section("Extract", "an entry of `extract`", "NAME: { regex: '(\\d+)' }", keys::<Extract>()),
         section("Csv", "`csv`", "csv: { column: rate }", keys::<Csv>()),
         section("Report", "`report`", "report: { baseline: { environment: native } }", keys::<Report>()),
+        section("Chart", "a chart", "charts: [{ kind: bars, x: host }]", keys::<Chart>()),
     ]
 });
 

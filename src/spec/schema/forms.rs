@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use super::super::cost::Cost;
 use super::super::host::{Ssh, SshFields};
 use super::super::located::{List, Located, Text};
 use super::super::repetitions::{Adaptive, Repetitions, Share};
@@ -56,6 +57,13 @@ pub(super) fn one_or_many<T: JsonSchema>(generator: &mut SchemaGenerator) -> ser
     let one = generator.subschema_for::<T>();
     serde_json::json!([one, { "type": "array", "items": one }])
 }
+
+form!(Cost, "Cost", |_| {
+    "anyOf": [
+        { "type": "number", "exclusiveMinimum": 0 },
+        { "type": "string", "pattern": r"^[0-9.]+([eE][-+]?[0-9]+)?(\s+[\p{L}$€£¥₩]+)?$" },
+    ]
+});
 
 form!(List, "List", |generator| { "anyOf": one_or_many::<Text>(generator) });
 form!(Steps, "Steps", |generator| { "anyOf": one_or_many::<Step>(generator) });

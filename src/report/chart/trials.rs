@@ -1,0 +1,55 @@
+//! The values of single trials, which the summaries have boiled down: for points, quartiles and marks. Only trials that
+//! are ok, as everywhere.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::{Summary, is_suspicious, outliers};
+use crate::record::{Phase, Record, Run, Status};
+
+/// The value of one trial, in base units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Trial<'a> {
+    /// Its record.
+    pub record: &'a Record,
+    /// Its value.
+    pub value: f64,
+    /// Whether something disturbed it.
+    pub is_suspicious: bool,
+    /// Whether it is far from the others of its cell.
+    pub is_outlier: bool,
+}
+
+/// The counted records of each cell, in the order of their numbers.
+pub(super) struct Trials<'a>(BTreeMap<&'a str, Vec<&'a Record>>);
+
+impl<'a> Trials<'a> {
+    pub fn new(run: &'a Run) -> Self {
+        let mut cells: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
+        let counted =
+            run.last_attempts().filter(|one| one.phase == Phase::Measure && one.status == Status::Ok);
+        for record in counted {
+            cells.entry(&record.cell).or_default().push(record);
+        }
+        cells.values_mut().for_each(|records| records.sort_by_key(|record| record.repetition));
+        Self(cells)
+    }
+
+    /// The counted records of a cell.
+    pub fn of_cell(&self, cell: &str) -> &[&'a Record] {
+        self.0.get(cell).map_or(&[], Vec::as_slice)
+    }
+
+    /// What a summary was made of.
+    pub fn of(&self, summary: &Summary<'_>) -> Vec<Trial<'a>> {
+        let trial = |record: &&'a Record| {
+            let value = summary.metric.find(record)?.value;
+            Some(Trial { record, value, is_suspicious: is_suspicious(record), is_outlier: false })
+        };
+        let mut trials: Vec<Trial<'_>> = self.of_cell(&summary.cell.cell).iter().filter_map(trial).collect();
+        let values: Vec<f64> = trials.iter().map(|trial| trial.value).collect();
+        for place in outliers(&values).unwrap_or_default() {
+            trials[place].is_outlier = true;
+        }
+        trials
+    }
+}

@@ -1,0 +1,271 @@
+//! What stands at the top of a report: the findings in plain sentences, made from the data alone. A sentence is there
+//! only where a statistic bears it; what is not known is said too. Read [`findings`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+
+use super::distributions;
+use super::notes::names;
+use super::number::significant;
+use super::view::MetricTable;
+use crate::analysis::{Comparison, Ratio, Summary, UnlikeHost, Verdict, unlike_hosts};
+use crate::record::{ELAPSED, Phase, PlannedCell, Run, Status, word};
+use crate::units::Better;
+
+/// The most sentences on differences; the tables have the others.
+const MOST: usize = 6;
+
+/// The sentences in the order of their weight.
+pub(super) fn findings(run: &Run, summaries: &[Summary<'_>], tables: &[MetricTable]) -> Vec<String> {
+    let shown = shown(run, summaries);
+    let mut found = failures(run, &shown);
+    found.extend(differences(&shown));
+    found.extend(tally(run, &shown));
+    let unlike = unlike_hosts(summaries);
+    let is_shown = |one: &&UnlikeHost<'_>| {
+        shown.iter().any(|shown| shown.cell.workload == one.workload && shown.metric.name == one.metric)
+    };
+    found.extend(unlike.iter().filter(is_shown).take(MOST).map(odd_host));
+    found.extend(over_time(&shown));
+    let alike: BTreeSet<&String> = tables.iter().flat_map(|table| &table.unlike).collect();
+    if !alike.is_empty() {
+        let all: Vec<&str> = alike.into_iter().map(String::as_str).collect();
+        found.push(format!("What is compared is not alike: {}.", all.join("; ")));
+    }
+    found
+}
+
+/// The summaries that sentences are made of: `elapsed` and single figures of a distribution only where a workload has
+/// nothing else.
+pub(super) fn shown<'a>(run: &Run, summaries: &'a [Summary<'a>]) -> Vec<&'a Summary<'a>> {
+    let figures = distributions::other_figures(run);
+    let is_main = |one: &Summary<'_>| one.metric.name != ELAPSED && !figures.contains(&one.metric.name);
+    let has_main: BTreeSet<&str> =
+        summaries.iter().filter(|one| is_main(one)).map(|one| one.cell.workload.as_str()).collect();
+    summaries.iter().filter(|one| is_main(one) || !has_main.contains(one.cell.workload.as_str())).collect()
+}
+
+/// How many trials are not ok, and of which cells nothing is known.
+fn failures(run: &Run, shown: &[&Summary<'_>]) -> Vec<String> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for record in
+        run.last_attempts().filter(|record| record.phase == Phase::Measure && record.status != Status::Ok)
+    {
+        *counts.entry(word(&record.status)).or_default() += 1;
+    }
+    let mut found = Vec::new();
+    if !counts.is_empty() {
+        let total: usize = counts.values().sum();
+        let kinds: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        let verb = if total == 1 { "trial is" } else { "trials are" };
+        found.push(format!("{total} {verb} not ok: {}. See Failures.", kinds.join(", ")));
+    }
+    let unknown: IndexMap<&str, ()> =
+        shown.iter().filter(|one| one.sample.is_none()).map(|one| (one.cell.cell.as_str(), ())).collect();
+    if !unknown.is_empty() {
+        let cells: Vec<String> = unknown.keys().map(|&cell| cell.to_owned()).collect();
+        found.push(format!("Nothing is known of {}: no trial is ok.", some(&cells)));
+    }
+    found
+}
+
+/// The sure and large differences from the baseline: those that differ in the host alone in one sentence, the largest
+/// first.
+fn differences(shown: &[&Summary<'_>]) -> Vec<String> {
+    let mut groups: IndexMap<(&str, String, String, String, Option<bool>), Vec<(&Summary<'_>, Comparison)>> =
+        IndexMap::new();
+    for one in shown {
+        let (Some(Ok(comparison)), Some(baseline)) = (one.comparison, one.baseline) else { continue };
+        let (with, than) = change(one.cell, baseline);
+        let labels: Vec<String> =
+            one.metric.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let metric = [vec![one.metric.name.clone()], labels].concat().join(" ");
+        // Up, down, or neither for sure.
+        let direction = is_large(&comparison).then_some(comparison.contrast.ratio.estimate > 1.0);
+        groups
+            .entry((&one.cell.workload, metric, with, than, direction))
+            .or_default()
+            .push((one, comparison));
+    }
+    let size = |members: &[(&Summary<'_>, Comparison)]| {
+        let sizes = members.iter().map(|(_, comparison)| comparison.contrast.ratio.estimate.ln().abs());
+        sizes.fold(0.0, f64::max)
+    };
+    let totals: BTreeMap<(&str, &str, &str), usize> =
+        groups.iter().fold(BTreeMap::new(), |mut totals, (key, members)| {
+            *totals.entry((key.0, &*key.1, &*key.2)).or_default() += members.len();
+            totals
+        });
+    let mut sure: Vec<_> = groups.iter().filter(|((.., direction), _)| direction.is_some()).collect();
+    sure.sort_by(|(_, one), (_, other)| size(other).total_cmp(&size(one)));
+    let sentences = sure.iter().take(MOST).map(|((workload, metric, with, than, _), members)| {
+        let ratios: Vec<f64> = members.iter().map(|(_, one)| one.contrast.ratio.estimate).collect();
+        let hosts: Vec<String> = members.iter().map(|(one, _)| one.cell.host.clone()).collect();
+        let total = totals[&(*workload, metric.as_str(), with.as_str())];
+        let of = if total > 1 { format!(" ({} of {total} hosts)", hosts.len()) } else { String::new() };
+        let interval = match members.as_slice() {
+            [(_, one)] => format!(", 95 % interval {}", percents(&one.contrast.ratio)),
+            _ => String::new(),
+        };
+        let verdict = members[0].1.verdict.map_or("", Verdict::as_str);
+        format!(
+            "`{workload}`: {metric} is {} with `{with}` than with `{than}` on {}{of}{interval}: {verdict}.",
+            by_how_much(&ratios),
+            names(&hosts)
+        )
+    });
+    let mut found: Vec<String> = sentences.collect();
+    if sure.len() > MOST {
+        found.push(format!(
+            "{} more differences are sure and large; the tables have them.",
+            sure.len() - MOST
+        ));
+    }
+    found
+}
+
+fn is_large(comparison: &Comparison) -> bool {
+    matches!(comparison.verdict, Some(Verdict::Better | Verdict::Worse | Verdict::Different))
+}
+
+/// The settings in which a cell and its baseline differ: those of the one, and those of the other.
+fn change(cell: &PlannedCell, baseline: &PlannedCell) -> (String, String) {
+    let settings = |cell: &PlannedCell| -> Vec<(String, String)> {
+        let fixed = [("host", &cell.host), ("environment", &cell.environment)];
+        let fixed = fixed.map(|(name, value)| (name.to_owned(), value.clone()));
+        fixed.into_iter().chain(cell.parameters.clone()).collect()
+    };
+    let (own, other) = (settings(cell), settings(baseline));
+    let text = |one: &[(String, String)], two: &[(String, String)]| {
+        let differing = one.iter().filter(|setting| !two.contains(setting));
+        differing.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+    };
+    (text(&own, &other), text(&other, &own))
+}
+
+/// How many comparisons came out how.
+fn tally(run: &Run, shown: &[&Summary<'_>]) -> Option<String> {
+    let compared: Vec<_> = shown.iter().filter_map(|one| one.comparison.as_ref()).collect();
+    if compared.is_empty() {
+        return None;
+    }
+    let count =
+        |verdict| compared.iter().filter(|one| matches!(one, Ok(one) if one.verdict == verdict)).count();
+    let of_verdicts = Verdict::ALL.into_iter().map(|verdict| (count(Some(verdict)), verdict.as_str()));
+    let refused = compared.iter().filter(|one| one.is_err()).count();
+    let others = [(count(None), "with too few pairs for a verdict"), (refused, "without a ratio")];
+    let counts = of_verdicts.chain(others).filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+    let needed: Vec<usize> = compared.iter().filter_map(|one| one.as_ref().ok()?.needed).collect();
+    let needed = match (needed.iter().min(), needed.iter().max()) {
+        (Some(least), Some(most)) if least < most => {
+            format!("; {least} to {most} trials a cell would narrow the open ones to the margin")
+        }
+        (Some(least), _) => format!("; {least} trials a cell would narrow it to the margin"),
+        _ => String::new(),
+    };
+    let baseline: Vec<String> =
+        run.manifest.baseline.iter().map(|(axis, value)| format!("{axis}={value}")).collect();
+    let noun = if compared.len() == 1 { "comparison" } else { "comparisons" };
+    Some(format!("{} {noun} with `{}`: {}{needed}.", compared.len(), baseline.join(", "), counts.join(", ")))
+}
+
+fn odd_host(one: &UnlikeHost<'_>) -> String {
+    let peers: Vec<String> = one.peers.iter().map(|&peer| peer.to_owned()).collect();
+    let is_bad = one.better.map(|better| (better == Better::Higher) == (one.ratios[0] < 1.0));
+    let judged = match is_bad {
+        Some(true) => ", to its disadvantage",
+        Some(false) => ", to its advantage",
+        None => "",
+    };
+    let places = match (one.ratios.len(), one.surroundings) {
+        (_, 1) => String::new(),
+        (found, all) if found == all => format!(" in all {all} settings"),
+        (found, all) => format!(" in {found} of {all} settings"),
+    };
+    format!(
+        "`{}` is unlike its peers: `{}` {} is {} than on {}{places}{judged}.",
+        one.host,
+        one.workload,
+        one.metric,
+        by_how_much(&one.ratios),
+        names(&peers)
+    )
+}
+
+/// What of the trials over time makes figures doubtful.
+fn over_time(shown: &[&Summary<'_>]) -> Option<String> {
+    let unlike = shown.iter().filter(|one| one.drift.is_some()).count();
+    let dependent = shown.iter().filter(|one| one.is_dependent).count();
+    let far: usize = shown.iter().map(|one| one.outliers.len()).sum();
+    let counts = [
+        (unlike, "with a first trial unlike the others or with a trend"),
+        (dependent, "with neighbouring trials alike"),
+    ];
+    let cells = counts.iter().filter(|(count, _)| *count > 0);
+    let mut parts: Vec<String> =
+        cells.map(|(count, what)| format!("{count} of {} samples {what}", shown.len())).collect();
+    if far > 0 {
+        parts.push(format!(
+            "{far} {} far from all others of their cell",
+            if far == 1 { "value" } else { "values" }
+        ));
+    }
+    (!parts.is_empty()).then(|| format!("To be read with care: {}. See Warnings.", parts.join("; ")))
+}
+
+/// `12 % lower`, `12–18 % lower`, `2.1–3.0 times as high`.
+fn by_how_much(ratios: &[f64]) -> String {
+    let is_lower = ratios[0] < 1.0;
+    let is_twice = ratios.iter().any(|ratio| *ratio >= 2.0);
+    let size = |ratio: &f64| match (is_lower, is_twice) {
+        (true, _) => (1.0 - ratio) * 100.0,
+        (false, true) => *ratio,
+        (false, false) => (ratio - 1.0) * 100.0,
+    };
+    let mut sizes: Vec<f64> = ratios.iter().map(size).collect();
+    sizes.sort_by(f64::total_cmp);
+    let write = |size: f64| significant(size, 2);
+    let (low, high) = (write(sizes[0]), write(sizes[sizes.len() - 1]));
+    let range = if low == high { low } else { format!("{low}–{high}") };
+    match (is_lower, is_twice) {
+        (true, _) => format!("{range} % lower"),
+        (false, true) => format!("{range} times as high"),
+        (false, false) => format!("{range} % higher"),
+    }
+}
+
+/// The interval of a ratio as a change: `-18 to -12 %`.
+fn percents(ratio: &Ratio) -> String {
+    let write = |ratio: f64| {
+        format!("{}{}", if ratio >= 1.0 { "+" } else { "−" }, significant((ratio - 1.0).abs() * 100.0, 2))
+    };
+    format!("{} to {} %", write(ratio.interval.low), write(ratio.interval.high))
+}
+
+/// The first few as code, and how many there are besides.
+fn some(all: &[String]) -> String {
+    match all.len() {
+        0..=4 => names(all),
+        more => format!("{} and {} more", names(&all[..3]), more - 3),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_said_as_a_reader_would_say_them() {
+        for (ratios, text) in [
+            (&[0.88][..], "12 % lower"),
+            (&[0.82, 0.88], "12–18 % lower"),
+            (&[1.051, 1.049], "4.9–5.1 % higher"),
+            (&[2.13, 1.5], "1.5–2.1 times as high"),
+            (&[0.001], "100 % lower"),
+        ] {
+            assert_eq!(by_how_much(ratios), text, "{ratios:?}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Which cell of a table each entry stands in: rows and columns by the axes that were asked for, and further rows
+//! where those would put two into one place. Read [`Grid::new`].
+
+use std::collections::BTreeMap;
+
+use super::axes::{Axis, Entry, all_axes};
+use super::view::{Column, Table, distinct};
+use crate::record::Presentation;
+
+/// A key: the values of the axes of rows or columns.
+type Key = Vec<String>;
+
+/// The places of a table.
+pub(super) struct Grid {
+    row_axes: Vec<Axis>,
+    column_axes: Vec<Axis>,
+    /// The place of each entry, in their order.
+    places: Vec<(Key, Key)>,
+    rows: Vec<Key>,
+    columns: Vec<Key>,
+}
+
+/// What marks a row of published figures.
+pub(super) const PUBLISHED: &str = " †";
+
+impl Grid {
+    pub(super) fn new(
+        entries: &[Entry<'_>],
+        mut row_axes: Vec<Axis>,
+        column_axes: Vec<Axis>,
+        presentation: &Presentation,
+    ) -> Self {
+        let keys = |axes: &[Axis], entry: Entry<'_>| -> Key {
+            axes.iter().map(|axis| axis.value(entry, presentation)).collect()
+        };
+        let measured: Vec<Entry<'_>> =
+            entries.iter().copied().filter(|entry| matches!(entry, Entry::Measured(_))).collect();
+        for axis in all_axes(&measured) {
+            if row_axes.contains(&axis) || column_axes.contains(&axis) {
+                continue;
+            }
+            let mut seen: BTreeMap<(Key, Key), String> = BTreeMap::new();
+            let parts = measured.iter().any(|entry| {
+                let place = (keys(&row_axes, *entry), keys(&column_axes, *entry));
+                let value = axis.value(*entry, presentation);
+                *seen.entry(place).or_insert(value.clone()) != value
+            });
+            if parts {
+                row_axes.push(axis);
+            }
+        }
+        let mut columns: Vec<Key> =
+            distinct(measured.iter().map(|entry| keys(&column_axes, *entry)).collect::<Vec<_>>().iter());
+        let place = |entry: &Entry<'_>| {
+            let (mut row, mut column) = (keys(&row_axes, *entry), keys(&column_axes, *entry));
+            if matches!(entry, Entry::Published(_)) {
+                row[0].push_str(PUBLISHED);
+                column = only_fitting(&columns, &column).unwrap_or(column);
+            }
+            (row, column)
+        };
+        let places: Vec<(Key, Key)> = entries.iter().map(place).collect();
+        columns = nested(&distinct(places.iter().map(|(_, column)| column)));
+        let rows = distinct(places.iter().map(|(row, _)| row));
+        Grid { row_axes, column_axes, places, rows, columns }
+    }
+
+    /// The table of what `text` says of each entry, by its number. Rows and columns of which it says nothing are left
+    /// out.
+    pub(super) fn table(
+        &self,
+        text: impl Fn(usize) -> Option<String>,
+        header: impl Fn(&Axis, &str) -> String,
+    ) -> Option<Table> {
+        let texts: BTreeMap<(&Key, &Key), String> = self
+            .places
+            .iter()
+            .enumerate()
+            .filter_map(|(number, (row, column))| Some(((row, column), text(number)?)))
+            .collect();
+        let used_columns: Vec<&Key> =
+            self.columns.iter().filter(|column| texts.keys().any(|(_, used)| used == column)).collect();
+        let used_rows = self.rows.iter().filter(|row| texts.keys().any(|(used, _)| used == row));
+        let rows: Vec<Vec<String>> = used_rows
+            .map(|row| {
+                let cells =
+                    used_columns.iter().map(|column| texts.get(&(row, *column)).cloned().unwrap_or_default());
+                row.iter().cloned().chain(cells).collect()
+            })
+            .collect();
+        let columns = self.row_axes.iter().map(|axis| Column::text(axis.header()));
+        let figures = used_columns.iter().map(|key| {
+            let parts = self.column_axes.iter().zip(*key).map(|(axis, value)| header(axis, value));
+            Column::number(parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "))
+        });
+        let columns = columns.chain(figures).collect();
+        (!rows.is_empty()).then_some(Table { columns, rows })
+    }
+}
+
+/// The only one of `columns` that has every value that `key` has.
+fn only_fitting(columns: &[Key], key: &Key) -> Option<Key> {
+    let fits = |column: &&Key| column.iter().zip(key).all(|(own, wanted)| wanted.is_empty() || own == wanted);
+    let mut fitting = columns.iter().filter(fits);
+    fitting.next().filter(|_| fitting.next().is_none()).cloned()
+}
+
+/// The keys ordered by their first value, then by their second, …, each in the order of first appearance.
+fn nested(keys: &[Key]) -> Vec<Key> {
+    let depth = keys.first().map_or(0, Vec::len);
+    let values: Vec<Vec<String>> =
+        (0..depth).map(|level| distinct(keys.iter().map(|key| &key[level]))).collect();
+    let mut ordered = keys.to_vec();
+    ordered.sort_by_key(|key| {
+        let place = |(level, value): (usize, &String)| values[level].iter().position(|known| known == value);
+        key.iter().enumerate().map(place).collect::<Vec<_>>()
+    });
+    ordered
+}
