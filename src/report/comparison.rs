@@ -44,8 +44,8 @@ pub struct ComparisonView {
     pub table: Table,
     /// The gravest verdict of each row; none where there is none.
     pub verdicts: Vec<Option<Verdict>>,
-    /// What the figures are.
-    pub note: String,
+    /// What the figures are, sentence by sentence.
+    pub note: Vec<String>,
     /// What is not compared.
     pub after: Vec<List>,
     /// How many verdicts there are of each kind, a line for each run.
@@ -90,7 +90,7 @@ impl ComparisonView {
             parts.extend([
                 "## Verdicts".to_owned(),
                 self.table.to_markdown(),
-                markdown::escape(&self.note),
+                markdown::escape(&self.note.join(" ")),
             ]);
         }
         parts.extend(self.after.iter().map(List::to_markdown));
@@ -140,11 +140,15 @@ fn runs(baseline: Named<'_>, others: &[Compared<'_>]) -> Table {
     }
 }
 
-fn note(margin: f64) -> String {
-    format!(
-        "Medians; × ratio to the baseline by geometric means [its 95 % interval]. The trials of two runs are no pairs: \
-         Welch's test on logarithms, with Holm over all comparisons of a run. Small: surely different, and by less than \
-         {} %, or than the baseline itself is known to. Inconclusive: more trials are needed.",
-        (margin * 1e6).round() / 1e4
-    )
+fn note(margin: f64) -> Vec<String> {
+    let percent = (margin * 1e6).round() / 1e4;
+    vec![
+        "Medians; × ratio to the baseline by geometric means [its 95 % interval].".to_owned(),
+        "The trials of two runs are no pairs: Welch's test on logarithms, with Holm over all comparisons of a run."
+            .to_owned(),
+        format!(
+            "Small: surely different, and by less than {percent} %, or than the baseline itself is known to."
+        ),
+        format!("Equivalent: surely not different by {percent} %. Inconclusive: more trials are needed."),
+    ]
 }
