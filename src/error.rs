@@ -71,5 +71,7 @@ pub const EXIT_USAGE: u8 = 2;
 pub const EXIT_FILE: u8 = 3;
 /// The world is wrong: a host, an engine, a disk.
 pub const EXIT_WORLD: u8 = 4;
+/// A comparison found what it was to fail on.
+pub const EXIT_WORSE: u8 = 5;
 /// Interrupted.
 pub const EXIT_INTERRUPTED: u8 = 130;

@@ -9,7 +9,7 @@ use crate::metrics::TOOLS;
 use crate::record::{HostFacts, PlannedCell, Run, Status};
 
 /// The facts of a machine that can explain a difference.
-const OF_MACHINES: [&str; 15] = [
+pub(super) const OF_MACHINES: [&str; 15] = [
     "kernel",
     "architecture",
     "cpu",
@@ -115,7 +115,7 @@ impl Place<'_> {
 }
 
 /// A value as it is compared. Boards of one kind differ by some megabytes in what their firmware keeps.
-fn compared(fact: &str, value: &str) -> String {
+pub(super) fn compared(fact: &str, value: &str) -> String {
     let kilobytes = value.strip_suffix(" kB").and_then(|number| number.trim().parse::<f64>().ok());
     match kilobytes.filter(|_| fact == "memory").map(|kilobytes| kilobytes / f64::from(1 << 20)) {
         Some(gibibytes) if gibibytes >= 2.0 => format!("{gibibytes:.0} GiB"),
@@ -148,7 +148,7 @@ fn file_systems<'a>(
 }
 
 /// Whether a mount option says how a file system behaves, rather than where its parts lie.
-fn is_of_kind(option: &str) -> bool {
+pub(super) fn is_of_kind(option: &str) -> bool {
     let name = option.split('=').next().unwrap_or_default();
     !["lowerdir", "upperdir", "workdir", "subvol", "subvolid", "fsuuid", "uid", "gid", "size", "nr_inodes"]
         .contains(&name)

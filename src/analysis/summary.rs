@@ -20,7 +20,7 @@ use crate::record::{ELAPSED, Phase, PlannedCell, Record, Run, Status};
 use crate::units::{Better, Unit};
 
 /// What is measured: values with different keys are never put together.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct MetricKey {
     /// The metric's name.
     pub name: String,
@@ -176,7 +176,7 @@ fn compare(summaries: &mut [Summary<'_>], contrasts: Vec<Option<Result<Contrast,
 }
 
 /// The different metrics among `measurements`, in the order of first appearance.
-fn metrics<'a>(measurements: impl Iterator<Item = &'a Measurement>) -> Vec<(MetricKey, Option<Better>)> {
+pub(super) fn metrics<'a>(measurements: impl Iterator<Item = &'a Measurement>) -> Vec<(MetricKey, Option<Better>)> {
     let mut found: Vec<(MetricKey, Option<Better>)> = Vec::new();
     for measurement in measurements {
         if !found.iter().any(|(known, _)| known.is_of(measurement)) {

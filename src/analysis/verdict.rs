@@ -174,6 +174,22 @@ pub fn judge(
     Ok(contrasts.iter().map(comparison).collect())
 }
 
+impl Comparison {
+    /// The same of a metric with that good side, for a family that was judged without one.
+    #[must_use]
+    pub fn towards(self, better: Option<Better>) -> Self {
+        let is_higher = self.contrast.ratio.estimate > 1.0;
+        let verdict = match (self.verdict, better) {
+            (Some(Verdict::Different), Some(better)) if (better == Better::Higher) == is_higher => {
+                Some(Verdict::Better)
+            }
+            (Some(Verdict::Different), Some(_)) => Some(Verdict::Worse),
+            (verdict, _) => verdict,
+        };
+        Self { verdict, ..self }
+    }
+}
+
 impl Contrast {
     fn verdict(&self, adjusted_p: f64, better: Option<Better>, margin: f64) -> Verdict {
         let is_sure = adjusted_p < ALPHA;

@@ -1,6 +1,7 @@
 //! The command line: types for clap, and nothing else. Read [`Command`], then [`Changes`].
 
 mod changes;
+mod compare;
 mod extract;
 mod messages;
 mod report;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub use changes::{AxisOption, Changes, SetOption};
+pub use compare::{CompareArguments, FailOn, Format, HistoryArguments, Margin, Output};
 pub use extract::ExtractArguments;
 pub use messages::Messages;
 pub use report::ReportArguments;
@@ -31,13 +33,15 @@ Examples:
   runner run experiments/first.yaml                run it
   runner status                                    how far is it? (from another terminal)
   runner report results/first/2026-11-30T11-45-12Z
+  runner compare main:results/first results/first  worse than before?
+  runner history first                             how did it go over all runs?
   runner extract --tool dd --stderr dd.txt         what is read out of an output?
   runner clean                                     what did killed runs leave on machines?
 
 `runner VERB --help` shows examples of each.
 
 Exit codes: 0 every trial ok, 1 a trial failed or something is left on a host, 2 wrong usage,
-3 a mistake in a file, 4 a host, engine or disk failed, 130 interrupted.";
+3 a mistake in a file, 4 a host, engine or disk failed, 5 something is worse, 130 interrupted.";
 
 /// A verb.
 #[derive(Debug, Subcommand)]
@@ -58,6 +62,10 @@ pub enum Command {
     Clean(CleanArguments),
     /// Make the reports of runs again, from their records alone, or check that they are as these say.
     Report(ReportArguments),
+    /// Hold runs against each other: what is worse, better, the same, and what has changed around them.
+    Compare(CompareArguments),
+    /// Show how the values of an experiment went over all its runs, and where they changed.
+    History(HistoryArguments),
     /// Read the output of a tool, or the kept outputs of a run again.
     Extract(ExtractArguments),
     /// Print the JSON Schema of experiments, for editors.

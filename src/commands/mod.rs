@@ -2,15 +2,19 @@
 
 mod check;
 mod clean;
+mod compare;
 mod completions;
 mod experiment;
 mod explain;
 mod extract;
+mod filter;
+mod history;
 mod init;
 mod local_files;
 mod plan;
 mod references;
 mod report;
+mod revision;
 mod run;
 mod schema;
 mod status;
@@ -33,6 +37,8 @@ pub fn execute(command: Command) -> u8 {
         Command::Status(arguments) => status::status(&arguments),
         Command::Clean(arguments) => clean::clean(&arguments),
         Command::Report(arguments) => report::report(&arguments),
+        Command::Compare(arguments) => compare::compare(&arguments),
+        Command::History(arguments) => history::history(&arguments),
         Command::Extract(arguments) => extract::extract(&arguments),
         Command::Schema(_) => schema::schema(),
         Command::Completions(arguments) => completions::show(&arguments),

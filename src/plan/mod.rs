@@ -39,6 +39,7 @@ pub use self::chart::{ChartLayout, charts};
 pub use self::find::{NoCell, find};
 pub use self::narrow::settle;
 pub use self::order::Turns;
+pub use self::substitute::typed;
 pub use self::trial::{Phase, Trial, Turn};
 pub use crate::spec::{Adaptive, ChartKind, LogAxes};
 

@@ -159,7 +159,7 @@ pub(super) fn told(error: Error) -> String {
 
 /// A number or boolean where the text is exactly how one is written, so that `size >= 512` compares
 /// numbers; text such as `3.10` or `0123` stays text.
-pub(super) fn typed(text: &str) -> Value {
+pub fn typed(text: &str) -> Value {
     match text {
         "true" => return Value::from(true),
         "false" => return Value::from(false),

@@ -40,7 +40,7 @@ pub use files::{list_folder, read_file, remove_file, write_file};
 pub use inputs::Inputs;
 pub use layout::{RunDirectory, directory_name};
 pub use lock::{hold, is_being_written};
-pub use newest::newest_run;
+pub use newest::{age, newest_run};
 pub use presentation::{HostCost, Presentation, TableLayout};
 pub use reader::{ListedRun, Run, experiment_folder, list_ledgers, list_runs, read_run, read_status};
 pub use reference::{Reference, parse as parse_references};

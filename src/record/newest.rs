@@ -20,7 +20,7 @@ pub fn newest_run(results: &Path) -> Result<Option<RunDirectory>, RecordError> {
 
 /// What runs are sorted by, the oldest first: a name is the time of the start, and in one second `…Z-10` comes
 /// after `…Z-9`.
-pub(super) fn age(directory: &RunDirectory) -> (String, usize, String) {
+pub fn age(directory: &RunDirectory) -> (String, usize, String) {
     let name = directory.name();
     (name.chars().take(20).collect(), name.len(), name)
 }

@@ -176,7 +176,26 @@ impl Writer {
     }
 }
 
-fn names<'a>(maps: impl Iterator<Item = &'a BTreeMap<String, String>>) -> BTreeSet<&'a str> {
+/// Rows that are there already: the fixed columns, then those of labels and parameters.
+pub(super) fn write(
+    fixed: &str,
+    labels: &BTreeSet<&str>,
+    parameters: &BTreeSet<&str>,
+    rows: impl Iterator<Item = Vec<String>>,
+) -> Text {
+    let mut writer = Writer::new(fixed, labels, parameters)?;
+    for row in rows {
+        row.iter().try_for_each(|field| writer.text(field))?;
+        writer.end()?;
+    }
+    writer.finish()
+}
+
+pub(super) fn values(names: &BTreeSet<&str>, map: Option<&BTreeMap<String, String>>) -> Vec<String> {
+    names.iter().map(|name| map.and_then(|map| map.get(*name)).cloned().unwrap_or_default()).collect()
+}
+
+pub(super) fn names<'a>(maps: impl Iterator<Item = &'a BTreeMap<String, String>>) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
     for name in maps.flat_map(BTreeMap::keys) {
         if !names.contains(name.as_str()) {
@@ -187,10 +206,10 @@ fn names<'a>(maps: impl Iterator<Item = &'a BTreeMap<String, String>>) -> BTreeS
 }
 
 /// The shortest text that reads back as the same number; nothing for a number that there is not.
-fn number(value: Option<f64>) -> String {
+pub(super) fn number(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
 }
 
-fn ends(interval: Option<Interval>) -> [String; 2] {
+pub(super) fn ends(interval: Option<Interval>) -> [String; 2] {
     [number(interval.map(|interval| interval.low)), number(interval.map(|interval| interval.high))]
 }

@@ -6,6 +6,7 @@ mod axes;
 mod cells;
 pub mod chart;
 mod check;
+mod comparison;
 mod csv;
 mod distributions;
 mod estimates;
@@ -31,6 +32,7 @@ use crate::record::{
 use chart::Chart;
 
 pub use check::{Checked, Deviation, Fault, check};
+pub use comparison::{Compared, ComparisonView, List, Named, comparison_csv};
 
 /// The texts made from one run.
 #[derive(Debug, Clone, PartialEq, Eq)]

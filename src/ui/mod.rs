@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod clean;
+pub mod compare;
 mod console;
 pub mod explain;
 pub mod extract;

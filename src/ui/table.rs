@@ -22,11 +22,20 @@ impl Table {
 
     /// `row` as a line: two blanks between columns, none at the end.
     pub(super) fn line(&self, row: &[impl AsRef<str>]) -> String {
+        self.aligned(row, &[])
+    }
+
+    /// The same, with the columns that are so marked flush right.
+    pub(super) fn aligned(&self, row: &[impl AsRef<str>], is_right: &[bool]) -> String {
         let mut line = String::new();
-        for (width, text) in self.0.iter().zip(row) {
+        for (index, (width, text)) in self.0.iter().zip(row).enumerate() {
             let text = printable(text.as_ref());
-            line.push_str(&text);
-            line.extend(std::iter::repeat_n(' ', width - text.width().min(*width) + 2));
+            let space = " ".repeat(width - text.width().min(*width));
+            let (before, after) = match is_right.get(index) {
+                Some(true) => (space.as_str(), ""),
+                _ => ("", space.as_str()),
+            };
+            line.extend([before, &text, after, "  "]);
         }
         line.truncate(line.trim_end().len());
         line
