@@ -65,7 +65,10 @@ impl Git {
         let usage = |message: String, help: &str| Error::Usage { message, help: help.to_owned() };
         if self.ask(&["rev-parse", "--git-dir"])?.is_none() {
             return Err(usage(
-                format!("`{text}` is no folder that is there, and `{}` is in no git repository", self.folder.display()),
+                format!(
+                    "`{text}` is no folder that is there, and `{}` is in no git repository",
+                    self.folder.display()
+                ),
                 "give a directory, or go to the repository that has the revision",
             ));
         }
@@ -105,7 +108,8 @@ impl Git {
             let name = object.rsplit(['/', ':']).next().filter(|name| !name.is_empty()).unwrap_or("run");
             return Ok(Some((name.to_owned(), tree.to_owned())));
         }
-        let names = self.ask(&["ls-tree", "-d", "-z", "--full-tree", "--name-only", tree])?.unwrap_or_default();
+        let names =
+            self.ask(&["ls-tree", "-d", "-z", "--full-tree", "--name-only", tree])?.unwrap_or_default();
         let mut runs: Vec<RunDirectory> =
             names.split('\0').filter(|name| !name.is_empty()).map(RunDirectory::new).collect();
         runs.sort_by_cached_key(record::age);
@@ -121,13 +125,16 @@ impl Git {
 
     /// Writes what a run is read from into a new directory `NAME`: no outputs, no report.
     fn lay_out(&self, tree: &str, name: &str) -> Result<TempDir, Error> {
-        let kept = tempfile::tempdir().map_err(|source| Error::World { action: "make a directory", source })?;
+        let kept =
+            tempfile::tempdir().map_err(|source| Error::World { action: "make a directory", source })?;
         let arguments =
             ["ls-tree", "-r", "-z", "--full-tree", tree, "--", "manifest.json", "records.jsonl", "hosts"];
         let listed = self.ask(&arguments)?.unwrap_or_default();
         for entry in listed.split('\0') {
             let Some((properties, path)) = entry.split_once('\t') else { continue };
-            let &[mode, "blob", hash] = properties.split(' ').collect::<Vec<_>>().as_slice() else { continue };
+            let &[mode, "blob", hash] = properties.split(' ').collect::<Vec<_>>().as_slice() else {
+                continue;
+            };
             let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
             // A link would be followed out of the directory.
             if !mode.starts_with("100") || !is_plain {

@@ -112,8 +112,7 @@ fn summary(against: &Against<'_>) -> String {
         (count > 0).then(|| format!("{count} {}", verdict.as_str()))
     });
     let open = against.without_verdict();
-    let told: Vec<String> =
-        told.chain((open > 0).then(|| format!("{open} without a verdict"))).collect();
+    let told: Vec<String> = told.chain((open > 0).then(|| format!("{open} without a verdict"))).collect();
     let note = if against.is_itself { " (both are the same run)" } else { "" };
     match told.is_empty() {
         true => format!("nothing to compare{note}"),

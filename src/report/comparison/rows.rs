@@ -41,7 +41,8 @@ fn rows<'a>(baseline: Named<'_>, others: &[Compared<'a>]) -> Vec<Row<'a>> {
     let mut found: IndexMap<(&str, &MetricKey), Vec<Option<&Pair<'_>>>> = IndexMap::new();
     for (column, other) in others.iter().enumerate() {
         for pair in &other.against.pairs {
-            let row = found.entry((&pair.cell.cell, &pair.metric)).or_insert_with(|| vec![None; others.len()]);
+            let row =
+                found.entry((&pair.cell.cell, &pair.metric)).or_insert_with(|| vec![None; others.len()]);
             row[column] = Some(pair);
         }
     }
@@ -110,7 +111,11 @@ fn row_of_many(row: &Row<'_>) -> Option<Vec<String>> {
     let first = row.pairs.iter().flatten().next()?;
     let other = |pair: &Option<&Pair<'_>>| {
         let Some(pair) = pair else { return String::new() };
-        let ratio = pair.outcome.ok().map(|comparison| format!(" {}", ratio(&comparison.contrast.ratio))).unwrap_or_default();
+        let ratio = pair
+            .outcome
+            .ok()
+            .map(|comparison| format!(" {}", ratio(&comparison.contrast.ratio)))
+            .unwrap_or_default();
         format!("{} {}{ratio}", verdict(pair), value(&pair.now, &row.scale))
     };
     let fixed = [first.cell.cell.clone(), metric(&first.metric), value(&first.before, &row.scale)];
