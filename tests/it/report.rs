@@ -231,6 +231,13 @@ fn committed_reports_are_those_of_their_records() {
                 run.display()
             );
         }
+        for chart in report.charts {
+            for (extension, text) in [("svg", chart.svg), ("csv", chart.csv)] {
+                let path = run.join(format!("charts/{}.{extension}", chart.name));
+                let is_fresh = fs::read_to_string(&path).is_ok_and(|written| written == text);
+                assert!(is_fresh, "{}: run `runner report`", path.display());
+            }
+        }
         runs += 1;
     }
     assert!(runs > 0);
