@@ -97,6 +97,9 @@ pub struct RunArguments {
     /// Print the plan, as `runner plan` does, and do nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Make the report with the templates in this folder, instead of those that the file names.
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
     /// Which run is gone on with, and how.
     #[command(flatten)]
     pub resume: ResumeArguments,
@@ -305,11 +308,21 @@ pub enum StatusFormat {
 
 /// `runner report`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  runner report results/quickstart/2026-11-30T11-45-12Z")]
+#[command(after_help = "\
+Examples:
+  runner report results/quickstart/2026-11-30T11-45-12Z
+  runner report results/quickstart/2026-11-30T11-45-12Z --templates my-templates
+
+Writes report.md, report.html and the CSV files anew; the records are only read. DIR may hold
+report.md.j2 and report.html.j2, which replace those that are built in, and further NAME.j2, each
+of which becomes NAME in the run's directory. What a template sees: docs/templates.md.")]
 pub struct ReportArguments {
     /// The directory of a run.
     #[arg(value_name = "RUN_DIRECTORY")]
     pub directory: PathBuf,
+    /// Use the templates in this folder, this time, instead of those that the run has kept.
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
 }
 
 /// `runner schema`.

@@ -13,6 +13,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
+use super::templates::{self, Chosen};
 use super::{local_files, variables};
 use crate::cli::{AxisOption, Changes};
 use crate::diagnostic::{Problem, Problems, Sources};
@@ -26,6 +27,8 @@ pub(super) struct Experiment {
     pub spec: Spec,
     pub sources: Sources,
     pub plan: Plan,
+    /// The templates of its report, where it has some of its own.
+    pub templates: Option<Chosen>,
     /// Whether its seed was drawn for this command, since neither the file nor the command line has one.
     pub is_seed_drawn: bool,
     /// The experiment as it will be run, with the templates of its hosts.
@@ -49,7 +52,7 @@ pub(super) fn read_with_seed(
 ) -> Result<Experiment, Problems> {
     let mut files = vec![(Fragment::Experiment, file)];
     files.extend(changes.hosts.as_deref().map(|path| (Fragment::Hosts, path)));
-    let (mut spec, sources) = reader(changes).read(&files)?;
+    let (mut spec, mut sources) = reader(changes).read(&files)?;
     if let Some(repetitions) = changes.repetitions {
         spec.set_repetitions(repetitions);
     }
@@ -73,10 +76,14 @@ pub(super) fn read_with_seed(
     if !missing.is_empty() {
         return Err(Problems::new(missing, sources));
     }
+    let templates = match templates::of_experiment(&spec, &plan, &mut sources) {
+        Ok(templates) => templates,
+        Err(found) => return Err(Problems::new(found, sources)),
+    };
     let kept = Spec { title, hosts, ..spec.clone() };
     let without_draw = Spec { seed: kept.seed.clone().filter(|_| !is_seed_drawn), ..kept.clone() }.to_yaml();
     let digest = Sha256::digest(without_draw).iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Experiment { spec, sources, plan, is_seed_drawn, kept, digest, secrets })
+    Ok(Experiment { spec, sources, plan, templates, is_seed_drawn, kept, digest, secrets })
 }
 
 /// The hosts of a run, as far as it takes to connect to them.

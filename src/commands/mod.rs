@@ -13,6 +13,7 @@ mod report;
 mod run;
 mod schema;
 mod status;
+mod templates;
 mod variables;
 
 use std::future::Future;

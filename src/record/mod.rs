@@ -8,9 +8,11 @@ mod inputs;
 mod layout;
 mod lock;
 mod newest;
+mod outputs;
 mod reader;
 mod reopen;
 mod tail;
+mod templates;
 mod tried;
 mod writer;
 
@@ -36,8 +38,10 @@ pub use inputs::Inputs;
 pub use layout::{RunDirectory, directory_name};
 pub use lock::{hold, is_being_written};
 pub use newest::newest_run;
+pub use outputs::{OutputText, read_outputs};
 pub use reader::{ListedRun, Run, experiment_folder, list_ledgers, list_runs, read_run, read_status};
 pub use reopen::{Reopened, reopen};
+pub use templates::{TEMPLATE_ENDING, TemplateFile, keep_templates, kept_templates, read_templates};
 pub use tried::Tried;
 pub use writer::RunWriter;
 
@@ -234,6 +238,10 @@ pub struct Manifest {
     /// In which unit a metric is shown, by its name, where the file says so.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub units: BTreeMap<String, String>,
+    /// The folder of the templates of its report, as it was named; a copy of them lies in `templates/`. Missing
+    /// where the built-in ones are used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub templates: Option<String>,
     /// How many trials ended how; empty until the end.
     pub counts: BTreeMap<String, usize>,
 }

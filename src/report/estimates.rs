@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::number::{NOTHING, fixed, place};
 use super::view::{Column, MetricTable, Table, distinct};
-use super::{distributions, notes};
+use super::{distributions, notes, trials};
 use crate::analysis::{Mean, Ratio, Summary, differences, versions};
 use crate::record::{ELAPSED, PlannedCell, Run, word};
 use crate::units::Scale;
@@ -55,14 +55,20 @@ fn metric_table(run: &Run, summaries: Vec<&Summary<'_>>) -> Option<MetricTable> 
     };
     let keys: Vec<Vec<String>> = summaries.iter().map(|one| row(one)).collect();
     let (columns, rows) = (distinct(labels.iter()), distinct(keys.iter()));
-    let text = |key: &Vec<String>, column: &String| {
+    let find = |key: &Vec<String>, column: &String| {
         let mut places = summaries.iter().zip(&keys).zip(&labels);
         let place = places.find(|((_, own), label)| *own == key && *label == column);
-        place.map(|((summary, _), _)| cell_text(summary, &scale)).unwrap_or_default()
+        place.map(|((summary, _), _)| *summary)
     };
-    let rows = rows
-        .iter()
-        .map(|key| key.iter().cloned().chain(columns.iter().map(|column| text(key, column))).collect());
+    let text = |one: Option<&Summary<'_>>| one.map(|one| cell_text(one, &scale)).unwrap_or_default();
+    let fields = |key: &Vec<String>| columns.iter().map(|column| find(key, column)).collect::<Vec<_>>();
+    let row = |key: &Vec<String>| key.iter().cloned().chain(fields(key).into_iter().map(text)).collect();
+    let origins = |key: &Vec<String>| {
+        let of_labels = key.iter().map(|_| None);
+        of_labels.chain(fields(key).into_iter().map(|one| one.map(trials::origin))).collect()
+    };
+    let origins = rows.iter().map(origins).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
     let settings = run.manifest.baseline.iter().map(|(axis, value)| format!("{axis}={value}"));
     Some(MetricTable {
         workload: first.cell.workload.clone(),
@@ -79,7 +85,8 @@ fn metric_table(run: &Run, summaries: Vec<&Summary<'_>>) -> Option<MetricTable> 
             .any(|one| one.ratio.is_some())
             .then(|| settings.collect::<Vec<_>>().join(", ")),
         table: Table {
-            rows: rows.collect(),
+            rows,
+            origins,
             columns: std::iter::once(Column::text("host"))
                 .chain(names.iter().map(|name| Column::text(*name)))
                 .chain(columns.iter().map(Column::number))

@@ -31,7 +31,7 @@ pub(super) fn index(runs: &[ListedRun]) -> String {
         Column::text("commit"),
         Column::text("runner"),
     ];
-    let table = markdown::table(&Table { columns, rows: rows.collect() });
+    let table = markdown::table(&Table::new(columns, rows.collect()));
     format!("# {title}\n\n{}{table}\n", latest.unwrap_or_default())
 }
 

@@ -29,6 +29,7 @@ impl Spec {
                 paths.extend(uploads(steps));
             }
         }
+        paths.extend(self.report.templates.as_mut());
         paths.retain(|path| !path.starts_with(['/', '~']) && !super::template::is_template(path));
         paths
     }

@@ -20,4 +20,10 @@ pub struct Report {
     /// Default: the largest in which most values are at least 1. Example: `units: { elapsed: ms }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub units: IndexMap<Text, Text>,
+    /// A folder with templates of the report's files, by a path that starts at the folder of this file. A run keeps a
+    /// copy of them.
+    ///
+    /// Default: the built-in ones. Example: `templates: ../templates/blog`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub templates: Option<Text>,
 }
