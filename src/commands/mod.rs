@@ -18,6 +18,7 @@ mod revision;
 mod run;
 mod schema;
 mod status;
+mod templates;
 mod variables;
 
 use std::future::Future;

@@ -50,10 +50,10 @@ fn what_was_just_made_is_right_however_it_is_named() {
     let run = format!("results/{EXPERIMENT}/{NEWER}");
     let experiment = format!("results/{EXPERIMENT}");
     for (paths, told) in [
-        (&["results"][..], "2 runs, 15 files: all as the records say\n"),
-        (&[&experiment], "2 runs, 15 files: all as the records say\n"),
-        (&[&run], "1 run, 8 files: all as the records say\n"),
-        (&[&run, "results", &run], "2 runs, 15 files: all as the records say\n"),
+        (&["results"][..], "2 runs, 17 files: all as the records say\n"),
+        (&[&experiment], "2 runs, 17 files: all as the records say\n"),
+        (&[&run], "1 run, 9 files: all as the records say\n"),
+        (&[&run, "results", &run], "2 runs, 17 files: all as the records say\n"),
     ] {
         let output = runner(folder.path(), &[&["report", "--check"], paths].concat());
         assert_eq!(output.status.code(), Some(0), "{paths:?}");
