@@ -12,6 +12,8 @@ Examples:
   runner report results                                  of every run in it
   runner report --check results                          is what is committed right?
   runner report results/quickstart/2026-11-30T11-45-12Z --templates my-templates
+  runner report results/quickstart/2026-11-30T11-45-12Z --experiment experiments/quickstart.yaml
+                                                         its tables, charts and baseline have changed
 
 Makes report.md, report.html, summary.csv, samples.csv, charts and, where there is something for it, series.csv of
 each run, and README.md in the folder of its experiment. Records are only read; the same records give the same
@@ -34,4 +36,7 @@ pub struct ReportArguments {
     /// Use the templates in this folder, this time, instead of those that the run has kept.
     #[arg(long, value_name = "TEMPLATES", conflicts_with = "check")]
     pub templates: Option<PathBuf>,
+    /// First put the `report:` section of this experiment file into the run, in place of the one it was run with.
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    pub experiment: Option<PathBuf>,
 }

@@ -12,6 +12,7 @@ mod history;
 mod init;
 mod local_files;
 mod plan;
+mod presentation;
 mod references;
 mod report;
 mod revision;

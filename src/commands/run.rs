@@ -7,7 +7,6 @@ mod inputs;
 mod machines;
 mod manifest;
 mod messages;
-mod presentation;
 mod recorder;
 mod resume;
 mod signals;

@@ -2,6 +2,7 @@
 //! and [`Manifest`] first, then `layout.rs` for where each file lies.
 
 mod below;
+mod change;
 mod changes;
 mod error;
 mod files;
@@ -36,6 +37,7 @@ pub use crate::monitor::Snapshot;
 pub use crate::plan::{Adaptive, ChartKind, ChartLayout, LogAxes, Phase};
 
 pub use below::{newest_in, optional_files, read_if_there, runs_below};
+pub use change::change_manifest;
 pub use changes::changes;
 pub use error::RecordError;
 pub use files::{list_folder, read_file, remove_file, write_file};
@@ -45,6 +47,7 @@ pub use lock::{hold, is_being_written};
 pub use newest::{age, newest_run};
 pub use outputs::{OutputText, read_outputs};
 pub use presentation::{HostCost, Presentation, TableLayout};
+use reader::read_manifest;
 pub use reader::{ListedRun, Run, experiment_folder, list_ledgers, list_runs, read_run, read_status};
 pub use reference::{Reference, parse as parse_references};
 pub use reopen::{Reopened, reopen};

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use super::experiment::{self, Experiment};
 use super::inputs;
-use super::presentation::{presentation, texts};
 use crate::cli::{Changes, RunArguments};
+use crate::commands::presentation::{presentation, texts};
 use crate::diagnostic::{Problem, Problems};
 use crate::execution::timestamp;
 use crate::record::{FORMAT_VERSION, Manifest, Sitting};
