@@ -121,7 +121,7 @@ fn html_numbers_open_to_their_trials_by_keyboard() {
     browser.press("Enter");
     browser.wait_for("document.querySelector('#panel').open");
     assert_eq!(browser.texts("#panel-title"), [data.join(": ")]);
-    let rows = browser.texts("#panel tbody tr");
+    let rows = browser.texts("#panel .trial");
     let records: Vec<_> = run.records.iter().filter(|record| record.cell == data[0]).collect();
     assert_eq!(rows.len(), records.len());
     for (row, record) in rows.iter().zip(&records) {
@@ -141,15 +141,15 @@ fn html_shows_what_a_trial_has_printed() {
     let run = read_run(page.parent().unwrap()).unwrap();
     browser.click("button.open[data-cell='disk-write/lattepanda-b/docker']");
     browser.wait_for("document.querySelector('#panel').open");
-    browser.click("#panel tbody tr:first-child summary");
+    browser.click("#panel .printed summary");
     browser.wait_for("document.querySelector('#panel details').open");
     let record = run.records.iter().find(|record| record.cell == "disk-write/lattepanda-b/docker").unwrap();
     let output = &record.outputs[0];
     let printed = fs::read_to_string(page.parent().unwrap().join(&output.path)).unwrap();
     assert!(printed.contains("bytes"), "{printed}");
-    assert_eq!(browser.texts("#panel tbody tr:first-child pre")[0].trim(), printed.trim());
+    assert_eq!(browser.texts("#panel .printed pre")[0].trim(), printed.trim());
     // The link beside it leads to the file.
-    let link = browser.value("document.querySelector('#panel tbody tr:first-child a').href");
+    let link = browser.value("document.querySelector('#panel .printed a').href");
     let link = link.as_str().unwrap().strip_prefix("file://").unwrap().replace("%3D", "=");
     assert_eq!(fs::read_to_string(link).unwrap(), printed);
     assert_eq!(&browser.picture("panel.png")[..4], b"\x89PNG");
@@ -181,7 +181,9 @@ fn html_is_seen_by_day_by_night_and_on_paper() {
     browser.ask("Emulation.setEmulatedMedia", json!({ "media": "screen" }));
     let narrow = json!({ "width": 360, "height": 700, "deviceScaleFactor": 1, "mobile": true });
     browser.ask("Emulation.setDeviceMetricsOverride", narrow);
-    assert_eq!(browser.value("document.documentElement.scrollWidth <= 360"), json!(true));
+    let wide = "Array.from(document.querySelectorAll('body *')).filter(e => !e.closest('.scroll, .hidden') && \
+        e.getBoundingClientRect().right > 360.5).map(e => e.outerHTML.slice(0, 100))";
+    assert_eq!(browser.value(wide), json!([]));
     browser.picture("narrow.png");
     assert_quiet(&mut browser, &page);
 }
