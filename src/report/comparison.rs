@@ -12,6 +12,7 @@ use crate::analysis::{Against, Verdict};
 use crate::record::{Manifest, Run};
 
 pub use csv::csv as comparison_csv;
+pub(super) use rows::metric;
 
 /// A run with the name that it has in a comparison.
 #[derive(Debug, Clone, Copy)]
@@ -99,7 +100,7 @@ impl ComparisonView {
 }
 
 impl List {
-    fn to_markdown(&self) -> String {
+    pub(super) fn to_markdown(&self) -> String {
         let lines = self.lines.iter().map(|line| format!("\n- {}", markdown::escape(line)));
         format!("## {}\n{}", markdown::escape(&self.title), lines.collect::<String>())
     }

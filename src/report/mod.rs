@@ -12,6 +12,7 @@ mod distributions;
 mod estimates;
 mod findings;
 mod grid;
+mod history;
 mod index;
 mod markdown;
 mod notes;
@@ -32,7 +33,9 @@ use crate::record::{
 use chart::Chart;
 
 pub use check::{Checked, Deviation, Fault, check};
+pub use chart::history_svg;
 pub use comparison::{Compared, ComparisonView, List, Named, comparison_csv};
+pub use history::{HistoryView, history_csv};
 
 /// The texts made from one run.
 #[derive(Debug, Clone, PartialEq, Eq)]

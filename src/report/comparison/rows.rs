@@ -129,7 +129,7 @@ fn verdict(pair: &Pair<'_>) -> String {
 
 /// After Holm where there is a verdict; that of the rank test alone where there is no ratio.
 fn p(pair: &Pair<'_>) -> String {
-    let write = |p: f64| if p < 0.001 { "<0.001".to_owned() } else { significant(p, 2) };
+    let write = |p: f64| if p < 0.001 { "below 0.001".to_owned() } else { significant(p, 2) };
     match (pair.outcome, pair.rank_p) {
         (Ok(comparison), _) => comparison.adjusted_p.map_or_else(|| NOTHING.to_owned(), write),
         (Err(_), Some(p)) => format!("{} by ranks", write(p)),
@@ -138,7 +138,7 @@ fn p(pair: &Pair<'_>) -> String {
 }
 
 /// `throughput`, or `throughput size=64` where labels tell several apart.
-pub(super) fn metric(metric: &MetricKey) -> String {
+pub(in crate::report) fn metric(metric: &MetricKey) -> String {
     let labels = metric.labels.iter().map(|(name, value)| format!(" {name}={value}"));
     metric.name.clone() + &labels.collect::<String>()
 }
