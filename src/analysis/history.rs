@@ -110,18 +110,12 @@ pub fn history<'a>(runs: &'a [Run], metric: Option<&str>, margin: f64) -> Result
 
 type Key<'a> = (&'a str, &'a str, &'a str, Vec<(&'a str, &'a str)>, MetricKey);
 
-fn add<'a>(
-    series: &mut IndexMap<Key<'a>, Series<'a>>,
-    samples: &CellSamples<'a>,
-    place: usize,
-    runs: usize,
-) {
+fn add<'a>(series: &mut IndexMap<Key<'a>, Series<'a>>, samples: &CellSamples<'a>, place: usize, runs: usize) {
     let cell = samples.cell;
     for sample in &samples.samples {
         let parameters =
             cell.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let key: Key<'a> =
-            (&cell.workload, &cell.host, &cell.environment, parameters, sample.metric.clone());
+        let key: Key<'a> = (&cell.workload, &cell.host, &cell.environment, parameters, sample.metric.clone());
         let new = || Series {
             cell,
             metric: sample.metric.clone(),

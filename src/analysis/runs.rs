@@ -302,7 +302,10 @@ pub(super) mod tests {
         now.manifest.cells[0].cell = "gone".to_owned();
         now.manifest.cells[0].parameters.insert("size".to_owned(), "1".to_owned());
         let against = compare_runs(&before, &now, None, MARGIN).unwrap();
-        assert_eq!((names(&against.only_before), names(&against.only_now)), (vec!["gone".to_owned()], vec!["gone".to_owned()]));
+        assert_eq!(
+            (names(&against.only_before), names(&against.only_now)),
+            (vec!["gone".to_owned()], vec!["gone".to_owned()])
+        );
     }
 
     #[test]

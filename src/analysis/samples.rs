@@ -40,8 +40,7 @@ pub fn samples<'a>(run: &'a Run, metric: Option<&str>) -> Vec<CellSamples<'a>> {
     }
     let of_cell = |cell: &'a PlannedCell| {
         let records = measured.get(cell.cell.as_str()).map(Vec::as_slice).unwrap_or_default();
-        let ok: Vec<&Record> =
-            records.iter().copied().filter(|record| record.status == Status::Ok).collect();
+        let ok: Vec<&Record> = records.iter().copied().filter(|record| record.status == Status::Ok).collect();
         let mut known = metrics(ok.iter().flat_map(|record| &record.measurements));
         let has_others = known.iter().any(|(key, _)| key.name != ELAPSED);
         known.retain(|(key, _)| match metric {

@@ -176,7 +176,9 @@ fn compare(summaries: &mut [Summary<'_>], contrasts: Vec<Option<Result<Contrast,
 }
 
 /// The different metrics among `measurements`, in the order of first appearance.
-pub(super) fn metrics<'a>(measurements: impl Iterator<Item = &'a Measurement>) -> Vec<(MetricKey, Option<Better>)> {
+pub(super) fn metrics<'a>(
+    measurements: impl Iterator<Item = &'a Measurement>,
+) -> Vec<(MetricKey, Option<Better>)> {
     let mut found: Vec<(MetricKey, Option<Better>)> = Vec::new();
     for measurement in measurements {
         if !found.iter().any(|(known, _)| known.is_of(measurement)) {

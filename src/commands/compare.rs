@@ -24,11 +24,8 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<u8, Error> {
     }
     must_have_metric(&runs, arguments.metric.as_deref())?;
     let names = names(&runs, &arguments.runs);
-    let named = |index: usize| Named {
-        name: &names[index],
-        source: &arguments.runs[index],
-        run: &runs[index],
-    };
+    let named =
+        |index: usize| Named { name: &names[index], source: &arguments.runs[index], run: &runs[index] };
     let margin = arguments.margin.0;
     let against = runs[1..].iter().map(|run| {
         compare_runs(&runs[0], run, arguments.metric.as_deref(), margin).map_err(|refusal| Error::Usage {
@@ -44,9 +41,10 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<u8, Error> {
     let text = match arguments.output.format {
         Format::Terminal => None,
         Format::Markdown => Some(view.to_markdown()),
-        Format::Csv => Some(comparison_csv(named(0), &compared).map_err(|error| {
-            RecordError::new("render", Path::new("the comparison"), error)
-        })?),
+        Format::Csv => Some(
+            comparison_csv(named(0), &compared)
+                .map_err(|error| RecordError::new("render", Path::new("the comparison"), error))?,
+        ),
     };
     let plain = || ui::compare::plain(|out| ui::compare::write(out, &view));
     deliver(&arguments.output, text, plain, || ui::compare::show(&view))?;

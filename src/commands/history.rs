@@ -1,6 +1,10 @@
 //! `runner history EXPERIMENT`: all runs of an experiment over time. Nothing is measured, no machine is touched.
 
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "where the runs of an experiment lie")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "where the runs of an experiment lie"
+)]
 
 use std::path::{Path, PathBuf};
 
@@ -21,12 +25,11 @@ pub(super) fn history(arguments: &HistoryArguments) -> Result<u8, Error> {
     }
     must_have_metric(&runs, arguments.metric.as_deref())?;
     let margin = arguments.margin.0;
-    let history = analysis::history(&runs, arguments.metric.as_deref(), margin).map_err(|refusal| {
-        Error::Usage {
+    let history =
+        analysis::history(&runs, arguments.metric.as_deref(), margin).map_err(|refusal| Error::Usage {
             message: format!("the runs have no history: {refusal}"),
             help: "give another margin, or other cells".to_owned(),
-        }
-    })?;
+        })?;
     if history.series.is_empty() {
         return Err(Error::Usage {
             message: format!("no run in `{}` has a value of these cells", folder.display()),

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
@@ -63,9 +63,14 @@ struct Git {
 impl Git {
     fn find(&self, text: &str, revision: &str, object: &str) -> Result<Found, Error> {
         let usage = |message: String, help: &str| Error::Usage { message, help: help.to_owned() };
-        if self.ask(&["rev-parse", "--git-dir"])?.is_none() {
+        let asked = self.output(&["rev-parse", "--git-dir"])?;
+        if !asked.status.success() {
+            let said = String::from_utf8_lossy(&asked.stderr);
             return Err(usage(
-                format!("`{text}` is no folder that is there, and `{}` is in no git repository", self.folder.display()),
+                format!(
+                    "`{text}` is no folder that is there, and git says: {}",
+                    said.lines().next().unwrap_or_default()
+                ),
                 "give a directory, or go to the repository that has the revision",
             ));
         }
@@ -105,7 +110,8 @@ impl Git {
             let name = object.rsplit(['/', ':']).next().filter(|name| !name.is_empty()).unwrap_or("run");
             return Ok(Some((name.to_owned(), tree.to_owned())));
         }
-        let names = self.ask(&["ls-tree", "-d", "-z", "--full-tree", "--name-only", tree])?.unwrap_or_default();
+        let names =
+            self.ask(&["ls-tree", "-d", "-z", "--full-tree", "--name-only", tree])?.unwrap_or_default();
         let mut runs: Vec<RunDirectory> =
             names.split('\0').filter(|name| !name.is_empty()).map(RunDirectory::new).collect();
         runs.sort_by_cached_key(record::age);
@@ -121,13 +127,16 @@ impl Git {
 
     /// Writes what a run is read from into a new directory `NAME`: no outputs, no report.
     fn lay_out(&self, tree: &str, name: &str) -> Result<TempDir, Error> {
-        let kept = tempfile::tempdir().map_err(|source| Error::World { action: "make a directory", source })?;
+        let kept =
+            tempfile::tempdir().map_err(|source| Error::World { action: "make a directory", source })?;
         let arguments =
             ["ls-tree", "-r", "-z", "--full-tree", tree, "--", "manifest.json", "records.jsonl", "hosts"];
         let listed = self.ask(&arguments)?.unwrap_or_default();
         for entry in listed.split('\0') {
             let Some((properties, path)) = entry.split_once('\t') else { continue };
-            let &[mode, "blob", hash] = properties.split(' ').collect::<Vec<_>>().as_slice() else { continue };
+            let &[mode, "blob", hash] = properties.split(' ').collect::<Vec<_>>().as_slice() else {
+                continue;
+            };
             let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
             // A link would be followed out of the directory.
             if !mode.starts_with("100") || !is_plain {
@@ -156,8 +165,12 @@ impl Git {
 
     /// What git prints; none where it fails.
     fn bytes(&self, arguments: &[&str]) -> Result<Option<Vec<u8>>, Error> {
-        let output = Command::new("git").arg("-C").arg(&self.folder).args(arguments).output();
-        let output = output.map_err(|source| Error::World { action: "start git", source })?;
+        let output = self.output(arguments)?;
         Ok(output.status.success().then_some(output.stdout))
+    }
+
+    fn output(&self, arguments: &[&str]) -> Result<Output, Error> {
+        let output = Command::new("git").arg("-C").arg(&self.folder).args(arguments).output();
+        output.map_err(|source| Error::World { action: "start git", source })
     }
 }

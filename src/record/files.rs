@@ -85,7 +85,9 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, RecordError> {
 /// The paths in a folder, sorted; none where there is no such folder.
 pub fn list_folder(path: &Path) -> Result<Vec<PathBuf>, RecordError> {
     let list = || match fs::read_dir(path) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(Vec::new())
+        }
         Err(error) => Err(error),
         Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
     };

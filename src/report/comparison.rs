@@ -113,8 +113,7 @@ fn summary(against: &Against<'_>) -> String {
         (count > 0).then(|| format!("{count} {}", verdict.as_str()))
     });
     let open = against.without_verdict();
-    let told: Vec<String> =
-        told.chain((open > 0).then(|| format!("{open} without a verdict"))).collect();
+    let told: Vec<String> = told.chain((open > 0).then(|| format!("{open} without a verdict"))).collect();
     let note = if against.is_itself { " (both are the same run)" } else { "" };
     match told.is_empty() {
         true => format!("nothing to compare{note}"),
@@ -151,5 +150,6 @@ fn note(margin: f64) -> Vec<String> {
             "Small: surely different, and by less than {percent} %, or than the baseline itself is known to."
         ),
         format!("Equivalent: surely not different by {percent} %. Inconclusive: more trials are needed."),
+        "What differs from one run to the next by itself is in no interval here: `runner history` shows it.".to_owned(),
     ]
 }

@@ -52,9 +52,10 @@ impl HistoryView {
             Column::number("runs"),
             Column::text("course"),
         ];
-        let changed = runs.iter().zip(&history.changed).flat_map(|(run, lines)| {
-            lines.iter().map(|line| format!("{}: {line}", run.directory.name()))
-        });
+        let changed = runs
+            .iter()
+            .zip(&history.changed)
+            .flat_map(|(run, lines)| lines.iter().map(|line| format!("{}: {line}", run.directory.name())));
         Self {
             table: Table { columns, rows: rows.collect() },
             verdicts: history.series.iter().map(|series| verdict(series, margin)).collect(),
@@ -114,15 +115,22 @@ fn against(series: &Series<'_>) -> String {
 
 /// `worse ×1.25 at 2026-11-30T11-45-12Z, p 0.003`.
 fn change(runs: &[Run], series: &Series<'_>, margin: f64) -> String {
-    let p = |p: f64| if p < 0.001 { "below 0.001".to_owned() } else { significant(p, 2) };
+    let p = |p: f64| if p < 0.001 { "below 0.001".to_owned() } else { significant(p, 3) };
+    let place = |found: Change| {
+        let ratio = found.ratio.map(|ratio| format!(" ×{}", significant(ratio, 3))).unwrap_or_default();
+        format!("{ratio} at {}", runs[found.run].directory.name())
+    };
     match series.change {
         Err(Refusal::TooFew { have, needed }) => format!("{NOTHING} {have} of {needed} runs"),
         Err(refusal) => format!("{NOTHING} {refusal}"),
+        // By itself it would be sure: among so many rows one looks like that by chance.
+        Ok(found) if !found.is_sure && found.chance < 0.05 => {
+            format!("perhaps{}, p {} alone, {} of all rows", place(found), p(found.chance), p(found.adjusted))
+        }
         Ok(found) if !found.is_sure => format!("not for sure, p {}", p(found.adjusted)),
         Ok(found) => {
             let verdict = verdict_of_change(series, &found, margin).map_or("different", Verdict::as_str);
-            let ratio = found.ratio.map(|ratio| format!(" ×{}", significant(ratio, 3))).unwrap_or_default();
-            format!("{verdict}{ratio} at {}, p {}", runs[found.run].directory.name(), p(found.adjusted))
+            format!("{verdict}{}, p {}", place(found), p(found.adjusted))
         }
     }
 }
@@ -147,11 +155,10 @@ fn verdict_of_change(series: &Series<'_>, change: &Change, margin: f64) -> Optio
 fn course(series: &Series<'_>) -> String {
     let latest = &series.points[series.points.len().saturating_sub(COURSE)..];
     let medians = || latest.iter().flatten().map(|point| point.median);
-    let (low, high) =
-        (medians().fold(f64::INFINITY, f64::min), medians().fold(f64::NEG_INFINITY, f64::max));
+    let (low, high) = (medians().fold(f64::INFINITY, f64::min), medians().fold(f64::NEG_INFINITY, f64::max));
     let height = |median: f64| {
-        let part = (median - low) / (high - low);
-        // All the same: in the middle.
+        // Halves, since the distance of two finite numbers may be infinite. All the same: in the middle.
+        let part = (median / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
         let part = if part.is_finite() { part } else { 0.4 };
         HEIGHTS[(part * (HEIGHTS.len() - 1) as f64).round() as usize]
     };
@@ -263,7 +270,9 @@ pub fn history_csv(runs: &[Run], history: &History<'_>) -> Result<String, Box<dy
                 number(Some(point.median)),
                 number(point.interval.map(|ends| ends.low)),
                 number(point.interval.map(|ends| ends.high)),
-                change.map(|change| if change.is_sure { "surely" } else { "perhaps" }.to_owned()).unwrap_or_default(),
+                change
+                    .map(|change| if change.is_sure { "surely" } else { "perhaps" }.to_owned())
+                    .unwrap_or_default(),
                 number(change.map(|change| change.chance)),
                 number(change.map(|change| change.adjusted)),
                 number(change.and_then(|change| change.ratio)),
@@ -314,7 +323,7 @@ mod tests {
             (&[nan, 3.0], "·▄"),
             (&[], ""),
             (&[0.0, 1e-300], "▁█"),
-            (&[-1e308, 1e308], "▄▄"),
+            (&[-1e308, 1e308], "▁█"),
         ] {
             let one = Series {
                 cell: &cell,

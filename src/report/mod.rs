@@ -32,8 +32,8 @@ use crate::record::{
 };
 use chart::Chart;
 
-pub use check::{Checked, Deviation, Fault, check};
 pub use chart::history_svg;
+pub use check::{Checked, Deviation, Fault, check};
 pub use comparison::{Compared, ComparisonView, List, Named, comparison_csv};
 pub use history::{HistoryView, history_csv};
 

@@ -84,11 +84,7 @@ fn write_list(out: &mut dyn Write, list: &List) -> io::Result<()> {
 }
 
 /// A table, numbers flush right, each row in a colour.
-fn write_table(
-    out: &mut dyn Write,
-    rows: &Rows,
-    colour: impl Fn(usize) -> &'static str,
-) -> io::Result<()> {
+fn write_table(out: &mut dyn Write, rows: &Rows, colour: impl Fn(usize) -> &'static str) -> io::Result<()> {
     let header: Vec<String> = rows.columns.iter().map(|column| column.header.clone()).collect();
     let mut widths = Table::default();
     widths.measure(&header);

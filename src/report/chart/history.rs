@@ -1,6 +1,8 @@
 //! The runs of an experiment over time: a plot a cell and metric, the median of each run with its interval. A line
 //! across tells where the level changed for sure, a mark below the plot where something round it changed.
 
+use std::collections::BTreeSet;
+
 use super::axis::{Axis, figure};
 use super::frame::{Across, Page, Panel, Plot, Swatch, Up, WIDTH, draw_interval, draw_mark};
 use super::svg::{Anchor, stroke};
@@ -15,12 +17,13 @@ pub fn history_svg(runs: &[Run], history: &History<'_>) -> String {
     let title = runs.last().map(|run| run.manifest.title.clone()).unwrap_or_default();
     let legend = [
         (Swatch::Line(0), "median of a run".to_owned()),
-        (Swatch::Interval, "its 95 % interval, or where the level changed for sure".to_owned()),
+        (Swatch::Interval, "its 95 % interval".to_owned()),
         (Swatch::Gap, "something changed before this run".to_owned()),
     ];
-    let notes = "Over all runs; each plot has its own scale";
+    let notes =
+        "Over all runs; each plot has its own scale; a line from top to bottom: the level changed for sure";
     let mut page = Page::new(WIDTH, &title, notes, &legend);
-    let names: Vec<String> = runs.iter().map(started).collect();
+    let names = names(runs);
     let scales: Vec<Scale> = history.series.iter().map(|series| scale(runs, series)).collect();
     let panel = |(series, scale): (&Series<'_>, &Scale)| {
         let values = series.points.iter().flatten().flat_map(|point| {
@@ -38,14 +41,25 @@ pub fn history_svg(runs: &[Run], history: &History<'_>) -> String {
     };
     let panels: Vec<Panel> = history.series.iter().zip(&scales).map(panel).collect();
     let plots = page.plots(&panels, if panels.len() > 1 { 2 } else { 1 }, 200.0);
-    for ((series, scale), (plot, panel)) in
-        history.series.iter().zip(&scales).zip(plots.iter().zip(&panels))
+    for ((series, scale), (plot, panel)) in history.series.iter().zip(&scales).zip(plots.iter().zip(&panels))
     {
         let Up::Numbers(up) = &panel.up else { continue };
         draw(&mut page, runs, history, series, &Frame { scale, plot, up });
     }
     let alt = format!("{} cells and metrics over {} runs", history.series.len(), runs.len());
     page.finish("history", &title, &alt)
+}
+
+/// The day of each run, with the time where two are of one day.
+fn names(runs: &[Run]) -> Vec<String> {
+    let times: Vec<String> = runs.iter().map(started).collect();
+    let day = |time: &String| time.split(' ').next().unwrap_or_default().to_owned();
+    let days: BTreeSet<String> = times.iter().map(day).collect();
+    match days.len() == times.len() {
+        true => times.iter().map(day).collect(),
+        // The year stands in the tables.
+        false => times.iter().map(|time| time.get(5..).unwrap_or(time).to_owned()).collect(),
+    }
 }
 
 struct Frame<'a> {

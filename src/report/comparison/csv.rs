@@ -18,10 +18,7 @@ const COLUMNS: &str = "baseline run cell workload host environment metric unit b
 ///
 /// # Errors
 /// Those of the writer; there are none in memory.
-pub fn csv(
-    baseline: Named<'_>,
-    others: &[Compared<'_>],
-) -> Result<String, Box<dyn Error + Send + Sync>> {
+pub fn csv(baseline: Named<'_>, others: &[Compared<'_>]) -> Result<String, Box<dyn Error + Send + Sync>> {
     let cells = || others.iter().flat_map(|other| all(other)).map(|row| row.cell);
     let parameters = names(cells().map(|cell| &cell.parameters));
     let keys = others.iter().flat_map(|other| all(other)).filter_map(|row| row.metric);
