@@ -24,7 +24,12 @@ pub struct SuspiciousHost<'a> {
 
 /// Whether something disturbed a trial, on its own host or on that of a service.
 pub fn is_suspicious(record: &Record) -> bool {
-    record.noise.iter().chain(record.noise_of_services.values()).any(|noise| !noise.suspicious.is_empty())
+    record
+        .noise
+        .as_deref()
+        .into_iter()
+        .chain(record.noise_of_services.values())
+        .any(|noise| !noise.suspicious.is_empty())
 }
 
 /// The hosts with suspicious trials among those that count, in the order of the cells, then those of services.
@@ -35,7 +40,7 @@ pub fn suspicious_hosts(run: &Run) -> Vec<SuspiciousHost<'_>> {
     }
     let counted = run.last_attempts().filter(|one| one.phase == Phase::Measure && one.status == Status::Ok);
     for record in counted {
-        let own = record.noise.iter().map(|noise| (record.host.as_str(), noise));
+        let own = record.noise.as_deref().into_iter().map(|noise| (record.host.as_str(), noise));
         let of_services = record.noise_of_services.iter().map(|(host, noise)| (host.as_str(), noise));
         for (host, noise) in own.chain(of_services) {
             hosts.entry(host).or_insert_with(|| SuspiciousHost::new(host)).add(noise);

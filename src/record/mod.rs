@@ -7,6 +7,7 @@ mod error;
 mod files;
 mod inputs;
 mod layout;
+mod lines;
 mod lock;
 mod newest;
 mod presentation;
@@ -109,7 +110,7 @@ pub struct Record {
     pub waits: Vec<Wait>,
     /// What the host was like around the measured command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub noise: Option<Noise>,
+    pub noise: Option<Box<Noise>>,
     /// What the other hosts of its services were like, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub noise_of_services: BTreeMap<String, Noise>,
@@ -156,7 +157,7 @@ impl Record {
             warnings: outcome.warnings.clone(),
             caches: outcome.caches.clone(),
             waits: outcome.waits.clone(),
-            noise: outcome.noise.clone(),
+            noise: outcome.noise.clone().map(Box::new),
             noise_of_services: outcome.noise_of_services.clone(),
             expectations: outcome.expectations.clone(),
             details: outcome.details.clone(),

@@ -3,7 +3,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a run on disk")]
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,9 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::files::{list_folder, read_file};
+use super::lines::{read_records, refuse_newer};
 use super::newest::age;
-use super::tail::is_torn;
-use super::{
-    FORMAT_VERSION, HostFacts, Manifest, Phase, PlannedCell, Record, RecordError, RunDirectory, Snapshot,
-};
+use super::{HostFacts, Manifest, Phase, PlannedCell, Record, RecordError, RunDirectory, Snapshot};
 
 /// A run as it lies on disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +38,10 @@ pub struct Run {
 impl Run {
     /// The last attempt at each trial: the one that counts.
     pub fn last_attempts(&self) -> impl Iterator<Item = &Record> {
-        self.records.chunk_by(|one, next| one.trial == next.trial).filter_map(<[Record]>::last)
+        let is_same = |one: &Record, next: &Record| {
+            one.repetition == next.repetition && one.phase == next.phase && one.cell == next.cell
+        };
+        self.records.chunk_by(is_same).filter_map(<[Record]>::last)
     }
 
     /// The same records under another plan.
@@ -88,11 +89,15 @@ fn arrange(records: &mut Vec<Record>, cells: &[PlannedCell]) -> Vec<Record> {
             Standing::of(record, place(record).map(|place| &cells[place])) != Standing::Counts
         })
         .collect();
-    records.sort_by_cached_key(|record| {
-        let started = record.started.parse::<Timestamp>().ok();
-        let is_later = record.read_again.is_some();
-        (place(record), record.phase, record.repetition, record.attempt, started, is_later)
-    });
+    let attempt = |record: &Record| (place(record), record.phase, record.repetition, record.attempt);
+    records.sort_by_cached_key(attempt);
+    for twins in
+        records.chunk_by_mut(|one, next| attempt(one) == attempt(next)).filter(|twins| twins.len() > 1)
+    {
+        twins.sort_by_cached_key(|record| {
+            (record.started.parse::<Timestamp>().ok(), record.read_again.is_some())
+        });
+    }
     left_out
 }
 
@@ -221,43 +226,6 @@ fn read_hosts(directory: &RunDirectory) -> Result<Vec<HostFacts>, RecordError> {
         serde_json::from_slice(&read_file(path)?).map_err(|error| RecordError::new("read", path, error))
     })
     .collect()
-}
-
-fn read_records(path: &Path, warnings: &mut Vec<String>) -> Result<Vec<Record>, RecordError> {
-    #[derive(Deserialize)]
-    struct Version {
-        v: u32,
-    }
-    let bytes = read_file(path)?;
-    let mut records = Vec::new();
-    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate().peekable();
-    while let Some((index, line)) = lines.next() {
-        if let Ok(Version { v }) = serde_json::from_slice(line) {
-            refuse_newer(v, path)?;
-        }
-        match serde_json::from_slice(line) {
-            Ok(record) => records.push(record),
-            Err(_) if lines.peek().is_none() && is_torn(line) => {
-                warnings.push(format!("line {} of records.jsonl is half-written and left out", index + 1));
-            }
-            Err(error) => {
-                let cause = format!("line {}: {error}", index + 1);
-                return Err(RecordError::new("read", path, cause)
-                    .with_hint("restore the file, for example from version control"));
-            }
-        }
-    }
-    Ok(records)
-}
-
-fn refuse_newer(version: u32, path: &Path) -> Result<(), RecordError> {
-    match version.cmp(&FORMAT_VERSION) {
-        Ordering::Greater => {
-            let cause = format!("its format is version {version}, and this runner knows {FORMAT_VERSION}");
-            Err(RecordError::new("read", path, cause).with_hint("read this run with a newer runner"))
-        }
-        Ordering::Equal | Ordering::Less => Ok(()),
-    }
 }
 
 #[cfg(test)]

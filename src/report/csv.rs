@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
 use crate::analysis::{Interval, Summary};
-use crate::record::{Measurement, Record, Run, Series, Status, word};
+use crate::record::{Record, Run, Status, word};
 use crate::terminal;
 
 const SAMPLES: &str =
@@ -24,32 +24,32 @@ type Text = Result<String, Box<dyn Error + Send + Sync>>;
 pub(super) fn samples(run: &Run) -> Text {
     let labels = names(run.records.iter().flat_map(|record| &record.measurements).map(|one| &one.labels));
     let parameters = names(run.records.iter().map(|record| &record.parameters));
-    let row = |record: &Record, measurement: Option<&Measurement>| {
-        let mut row = trial(record).to_vec();
-        row.extend([
-            record.attempt.to_string(),
-            word(&record.phase),
-            word(&record.status),
-            measurement.map(|one| one.name.clone()).unwrap_or_default(),
-            number(measurement.map(|one| one.value)),
-            measurement.map(|one| one.unit.to_string()).unwrap_or_default(),
-        ]);
-        row.extend(values(&labels, measurement.map(|one| &one.labels)));
-        row.extend(values(&parameters, Some(&record.parameters)));
-        row
-    };
-    let rows = run.records.iter().flat_map(|record| {
-        let measured = record.measurements.iter().map(|one| row(record, Some(one)));
-        measured.chain(record.measurements.is_empty().then(|| row(record, None))).collect::<Vec<_>>()
-    });
-    write(SAMPLES, &labels, &parameters, rows)
+    let mut writer = Writer::new(SAMPLES, &labels, &parameters)?;
+    for record in &run.records {
+        let (phase, status) = (word(&record.phase), word(&record.status));
+        let measured = record.measurements.iter().map(Some);
+        for measurement in measured.chain(record.measurements.is_empty().then_some(None)) {
+            writer.trial(record)?;
+            writer.text(&record.attempt.to_string())?;
+            writer.text(&phase)?;
+            writer.text(&status)?;
+            writer.text(measurement.map_or("", |one| &one.name))?;
+            writer.text(&number(measurement.map(|one| one.value)))?;
+            writer.text(measurement.map_or("", |one| one.unit.as_str()))?;
+            writer.values(&labels, measurement.map(|one| &one.labels))?;
+            writer.values(&parameters, Some(&record.parameters))?;
+            writer.end()?;
+        }
+    }
+    writer.finish()
 }
 
 /// `summary.csv`: a row per cell and metric, in base units.
 pub(super) fn summary(summaries: &[Summary<'_>]) -> Text {
     let labels = names(summaries.iter().map(|summary| &summary.metric.labels));
     let parameters = names(summaries.iter().map(|summary| &summary.cell.parameters));
-    let row = |summary: &Summary<'_>| {
+    let mut writer = Writer::new(SUMMARY, &labels, &parameters)?;
+    for summary in summaries {
         let Summary { cell, metric, sample, baseline, .. } = summary;
         let comparison = summary.comparison.and_then(Result::ok);
         let ratio = comparison.map(|comparison| comparison.contrast.ratio);
@@ -85,73 +85,124 @@ pub(super) fn summary(summaries: &[Summary<'_>]) -> Text {
         row.push(
             comparison.and_then(|comparison| comparison.needed).map(|n| n.to_string()).unwrap_or_default(),
         );
-        row.extend(values(&labels, Some(&metric.labels)));
-        row.extend(values(&parameters, Some(&cell.parameters)));
-        row
-    };
-    write(SUMMARY, &labels, &parameters, summaries.iter().map(row))
+        for text in &row {
+            writer.text(text)?;
+        }
+        writer.values(&labels, Some(&metric.labels))?;
+        writer.values(&parameters, Some(&cell.parameters))?;
+        writer.end()?;
+    }
+    writer.finish()
 }
 
 /// `series.csv`: a row per point of what changes in the course of a trial; none where nothing was kept.
 pub(super) fn series(run: &Run) -> Option<Text> {
+    let has_some = |record: &&Record| {
+        record.status == Status::Ok && record.details.series.iter().any(|series| !series.points.is_empty())
+    };
+    let mut records = run.last_attempts().filter(has_some).peekable();
+    records.peek()?;
     let parameters = names(run.records.iter().map(|record| &record.parameters));
-    let row = |record: &Record, series: &Series, (seconds, value): (f64, f64)| {
-        let mut row = trial(record).to_vec();
-        row.extend([
-            word(&record.phase),
-            series.name.clone(),
-            series.unit.to_string(),
-            number(Some(seconds)),
-            number(Some(value)),
-        ]);
-        row.extend(values(&parameters, Some(&record.parameters)));
-        row
+    let write = || {
+        let mut writer = Writer::new(SERIES, &BTreeSet::new(), &parameters)?;
+        for record in records {
+            for series in &record.details.series {
+                for (seconds, value) in &series.points {
+                    writer.trial(record)?;
+                    writer.text(&word(&record.phase))?;
+                    writer.text(&series.name)?;
+                    writer.text(series.unit.as_str())?;
+                    writer.text(&number(Some(*seconds)))?;
+                    writer.text(&number(Some(*value)))?;
+                    writer.values(&parameters, Some(&record.parameters))?;
+                    writer.end()?;
+                }
+            }
+        }
+        writer.finish()
     };
-    let of_record = |record: &Record| {
-        let all = record.details.series.iter();
-        all.flat_map(|series| series.points.iter().map(|point| row(record, series, *point)))
-            .collect::<Vec<_>>()
-    };
-    let ok = run.last_attempts().filter(|record| record.status == Status::Ok);
-    let mut rows = ok.flat_map(of_record).peekable();
-    rows.peek().is_some().then(|| write(SERIES, &BTreeSet::new(), &parameters, rows))
+    Some(write())
 }
 
-/// The columns that say which trial it is.
-fn trial(record: &Record) -> [String; 6] {
-    [
-        record.trial.clone(),
-        record.cell.clone(),
-        record.workload.clone(),
-        record.host.clone(),
-        record.environment.clone(),
-        record.repetition.to_string(),
-    ]
+/// Rows written field by field: a run may have a million of them.
+struct Writer(csv::Writer<Vec<u8>>);
+
+type Written = Result<(), Box<dyn Error + Send + Sync>>;
+
+impl Writer {
+    fn new(
+        fixed: &str,
+        labels: &BTreeSet<&str>,
+        parameters: &BTreeSet<&str>,
+    ) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let mut writer = Writer(csv::Writer::from_writer(Vec::new()));
+        for name in fixed.split_whitespace() {
+            writer.text(name)?;
+        }
+        for (kind, names) in [("label", labels), ("param", parameters)] {
+            for name in names {
+                writer.text(&format!("{kind}.{name}"))?;
+            }
+        }
+        writer.end()?;
+        Ok(writer)
+    }
+
+    fn text(&mut self, field: &str) -> Written {
+        Ok(self.0.write_field(terminal::plain(field).as_bytes())?)
+    }
+
+    /// The columns that say which trial it is.
+    fn trial(&mut self, record: &Record) -> Written {
+        for text in [&record.trial, &record.cell, &record.workload, &record.host, &record.environment] {
+            self.text(text)?;
+        }
+        self.text(&record.repetition.to_string())
+    }
+
+    fn values(&mut self, names: &BTreeSet<&str>, map: Option<&BTreeMap<String, String>>) -> Written {
+        for name in names {
+            self.text(map.and_then(|map| map.get(*name)).map_or("", String::as_str))?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Written {
+        Ok(self.0.write_record(None::<&[u8]>)?)
+    }
+
+    fn finish(self) -> Text {
+        Ok(String::from_utf8(self.0.into_inner()?)?)
+    }
 }
 
+/// Rows that are there already: the fixed columns, then those of labels and parameters.
 pub(super) fn write(
     fixed: &str,
     labels: &BTreeSet<&str>,
     parameters: &BTreeSet<&str>,
     rows: impl Iterator<Item = Vec<String>>,
 ) -> Text {
-    let mut header: Vec<String> = fixed.split(' ').map(str::to_owned).collect();
-    header.extend(labels.iter().map(|name| format!("label.{name}")));
-    header.extend(parameters.iter().map(|name| format!("param.{name}")));
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(header)?;
+    let mut writer = Writer::new(fixed, labels, parameters)?;
     for row in rows {
-        writer.write_record(row.iter().map(|field| terminal::plain(field).into_owned()))?;
+        row.iter().try_for_each(|field| writer.text(field))?;
+        writer.end()?;
     }
-    Ok(String::from_utf8(writer.into_inner()?)?)
-}
-
-pub(super) fn names<'a>(maps: impl Iterator<Item = &'a BTreeMap<String, String>>) -> BTreeSet<&'a str> {
-    maps.flat_map(BTreeMap::keys).map(String::as_str).collect()
+    writer.finish()
 }
 
 pub(super) fn values(names: &BTreeSet<&str>, map: Option<&BTreeMap<String, String>>) -> Vec<String> {
     names.iter().map(|name| map.and_then(|map| map.get(*name)).cloned().unwrap_or_default()).collect()
+}
+
+pub(super) fn names<'a>(maps: impl Iterator<Item = &'a BTreeMap<String, String>>) -> BTreeSet<&'a str> {
+    let mut names = BTreeSet::new();
+    for name in maps.flat_map(BTreeMap::keys) {
+        if !names.contains(name.as_str()) {
+            names.insert(name.as_str());
+        }
+    }
+    names
 }
 
 /// The shortest text that reads back as the same number; nothing for a number that there is not.

@@ -65,6 +65,37 @@ fn default_tables(run: &Run, summaries: &[Summary<'_>]) -> Vec<MetricTable> {
 fn laid_out(run: &Run, summaries: &[Summary<'_>], layout: &TableLayout) -> Option<MetricTable> {
     let own = layout.baseline.as_ref().map(|baseline| summarise_against(run, baseline));
     let baseline = layout.baseline.as_ref().unwrap_or(&run.manifest.baseline);
+    let shown = shown_in(run, own.as_deref().unwrap_or(summaries), layout);
+    let named = |names: &[String]| names.iter().map(|name| Axis::named(name)).collect::<Vec<_>>();
+    let (rows, columns) = match (layout.rows.is_empty(), layout.columns.is_empty()) {
+        (true, true) => default_axes(&shown),
+        (true, false) => (vec![Axis::Host], named(&layout.columns)),
+        (false, true) => (named(&layout.rows), default_axes(&shown).1),
+        (false, false) => (named(&layout.rows), named(&layout.columns)),
+    };
+    let is_in_columns = !layout.columns.is_empty();
+    let (mut rows, mut columns) = (rows, columns);
+    // What the file names stays; what nobody has named gives way.
+    if is_in_columns {
+        rows.retain(|axis| !columns.contains(axis))
+    } else {
+        columns.retain(|axis| !rows.contains(axis))
+    }
+    if rows.is_empty() {
+        rows.push(Axis::Workload);
+    }
+    if distinct(shown.iter().map(|one| quantity(one)).collect::<Vec<_>>().iter()).len() > 1 {
+        columns.push(Axis::Metric);
+    }
+    table(run, Wanted { layout, summaries: shown, rows, columns, baseline })
+}
+
+/// Those of `summaries` that a table shows, in the order of its metrics.
+pub(super) fn shown_in<'a>(
+    run: &Run,
+    summaries: &'a [Summary<'a>],
+    layout: &TableLayout,
+) -> Vec<&'a Summary<'a>> {
     let is_shown = |one: &&Summary<'_>| {
         let metric = &one.metric.name;
         let is_wanted = match layout.metrics.is_empty() {
@@ -75,21 +106,10 @@ fn laid_out(run: &Run, summaries: &[Summary<'_>], layout: &TableLayout) -> Optio
             && (layout.workloads.is_empty() || layout.workloads.contains(&one.cell.workload))
             && layout.condition.as_ref().is_none_or(|text| run.manifest.presentation.holds(text, one.cell))
     };
-    let mut shown: Vec<_> = own.as_deref().unwrap_or(summaries).iter().filter(is_shown).collect();
+    let mut shown: Vec<_> = summaries.iter().filter(is_shown).collect();
     let place = |one: &&Summary<'_>| layout.metrics.iter().position(|name| *name == one.metric.name);
     shown.sort_by_key(place);
-    let (rows, columns) = default_axes(&shown);
-    let named = |names: &[String], default: Vec<Axis>| match names.is_empty() {
-        true => default,
-        false => names.iter().map(|name| Axis::named(name)).collect(),
-    };
-    let rows = named(&layout.rows, rows);
-    let mut columns = named(&layout.columns, columns);
-    columns.retain(|axis| !rows.contains(axis));
-    if distinct(shown.iter().map(|one| quantity(one)).collect::<Vec<_>>().iter()).len() > 1 {
-        columns.push(Axis::Metric);
-    }
-    table(run, Wanted { layout, summaries: shown, rows, columns, baseline })
+    shown
 }
 
 /// The first metric of a workload, which stands for it; not `elapsed` where there is another.
@@ -106,11 +126,11 @@ fn quantity(one: &Summary<'_>) -> (String, Unit) {
 
 fn default_axes(summaries: &[&Summary<'_>]) -> (Vec<Axis>, Vec<Axis>) {
     let cells: Vec<&PlannedCell> = summaries.iter().map(|one| one.cell).collect();
-    let parameters: Vec<Axis> =
-        varying_parameters(&cells).into_iter().map(|name| Axis::Parameter(name.to_owned())).collect();
+    let varying = varying_parameters(&cells);
+    let parameters = varying.iter().map(|name| Axis::Parameter((*name).to_owned()));
     let labels: BTreeSet<&String> = summaries.iter().flat_map(|one| one.metric.labels.keys()).collect();
     let labels = labels.into_iter().map(|name| Axis::Label(name.clone()));
-    let labels_of = cells.iter().map(|cell| column_label(cell, &varying_parameters(&cells)));
+    let labels_of = cells.iter().map(|cell| column_label(cell, &varying));
     let is_wide = distinct(labels_of.collect::<Vec<_>>().iter()).len() > MOST_COLUMNS;
     let (mut rows, mut columns) = (vec![Axis::Host], vec![Axis::Environment]);
     if is_wide {

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
-use super::distributions;
 use super::notes::names;
 use super::number::significant;
 use super::view::MetricTable;
-use crate::analysis::{Comparison, Ratio, Summary, UnlikeHost, Verdict, unlike_hosts};
+use super::{distributions, estimates};
+use crate::analysis::{Comparison, Ratio, Summary, UnlikeHost, Verdict, summarise_against, unlike_hosts};
 use crate::record::{ELAPSED, Phase, PlannedCell, Run, Status, word};
 use crate::units::Better;
 
@@ -21,7 +21,14 @@ pub(super) fn findings(run: &Run, summaries: &[Summary<'_>], tables: &[MetricTab
     let shown = shown(run, summaries);
     let mut found = failures(run, &shown);
     found.extend(differences(&shown));
-    found.extend(tally(run, &shown));
+    found.extend(tally(&run.manifest.baseline, &shown));
+    for layout in &run.manifest.presentation.tables {
+        let Some(baseline) = &layout.baseline else { continue };
+        let own = summarise_against(run, baseline);
+        let shown = estimates::shown_in(run, &own, layout);
+        found.extend(differences(&shown));
+        found.extend(tally(baseline, &shown));
+    }
     let unlike = unlike_hosts(summaries);
     let is_shown = |one: &&UnlikeHost<'_>| {
         shown.iter().any(|shown| shown.cell.workload == one.workload && shown.metric.name == one.metric)
@@ -59,7 +66,7 @@ fn failures(run: &Run, shown: &[&Summary<'_>]) -> Vec<String> {
         let total: usize = counts.values().sum();
         let kinds: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         let verb = if total == 1 { "trial is" } else { "trials are" };
-        found.push(format!("{total} {verb} not ok: {}. See Failures.", kinds.join(", ")));
+        found.push(format!("{total} {verb} not ok ({}). See Failures.", kinds.join(", ")));
     }
     let unknown: IndexMap<&str, ()> =
         shown.iter().filter(|one| one.sample.is_none()).map(|one| (one.cell.cell.as_str(), ())).collect();
@@ -110,8 +117,8 @@ fn differences(shown: &[&Summary<'_>]) -> Vec<String> {
         };
         let verdict = members[0].1.verdict.map_or("", Verdict::as_str);
         format!(
-            "`{workload}`: {metric} is {} with `{with}` than with `{than}` on {}{of}{interval}: {verdict}.",
-            by_how_much(&ratios),
+            "`{workload}`: {metric} is {} with `{than}` on {}{of}{interval}: {verdict}.",
+            by_how_much(&ratios, &format!("with `{with}`")),
             names(&hosts)
         )
     });
@@ -145,7 +152,7 @@ fn change(cell: &PlannedCell, baseline: &PlannedCell) -> (String, String) {
 }
 
 /// How many comparisons came out how.
-fn tally(run: &Run, shown: &[&Summary<'_>]) -> Option<String> {
+fn tally(baseline: &BTreeMap<String, String>, shown: &[&Summary<'_>]) -> Option<String> {
     let compared: Vec<_> = shown.iter().filter_map(|one| one.comparison.as_ref()).collect();
     if compared.is_empty() {
         return None;
@@ -165,8 +172,7 @@ fn tally(run: &Run, shown: &[&Summary<'_>]) -> Option<String> {
         (Some(least), _) => format!("; {least} trials a cell would narrow it to the margin"),
         _ => String::new(),
     };
-    let baseline: Vec<String> =
-        run.manifest.baseline.iter().map(|(axis, value)| format!("{axis}={value}")).collect();
+    let baseline: Vec<String> = baseline.iter().map(|(axis, value)| format!("{axis}={value}")).collect();
     let noun = if compared.len() == 1 { "comparison" } else { "comparisons" };
     Some(format!("{} {noun} with `{}`: {}{needed}.", compared.len(), baseline.join(", "), counts.join(", ")))
 }
@@ -185,11 +191,11 @@ fn odd_host(one: &UnlikeHost<'_>) -> String {
         (found, all) => format!(" in {found} of {all} settings"),
     };
     format!(
-        "`{}` is unlike its peers: `{}` {} is {} than on {}{places}{judged}.",
+        "`{}` is unlike its peers: `{}` {} is {} on {}{places}{judged}.",
         one.host,
         one.workload,
         one.metric,
-        by_how_much(&one.ratios),
+        by_how_much(&one.ratios, "there"),
         names(&peers)
     )
 }
@@ -215,8 +221,8 @@ fn over_time(shown: &[&Summary<'_>]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("To be read with care: {}. See Warnings.", parts.join("; ")))
 }
 
-/// `12 % lower`, `12–18 % lower`, `2.1–3.0 times as high`.
-fn by_how_much(ratios: &[f64]) -> String {
+/// `12 % lower WHERE than`, `12–18 % lower WHERE than`, `2.1–3.0 times as high WHERE as`.
+fn by_how_much(ratios: &[f64], place: &str) -> String {
     let is_lower = ratios[0] < 1.0;
     let is_twice = ratios.iter().any(|ratio| *ratio >= 2.0);
     let size = |ratio: &f64| match (is_lower, is_twice) {
@@ -226,13 +232,14 @@ fn by_how_much(ratios: &[f64]) -> String {
     };
     let mut sizes: Vec<f64> = ratios.iter().map(size).collect();
     sizes.sort_by(f64::total_cmp);
-    let write = |size: f64| significant(size, 2);
+    // 99.9 % lower is not 100 % lower.
+    let write = |size: f64| significant(size, if is_lower && size >= 99.0 { 3 } else { 2 });
     let (low, high) = (write(sizes[0]), write(sizes[sizes.len() - 1]));
     let range = if low == high { low } else { format!("{low}–{high}") };
     match (is_lower, is_twice) {
-        (true, _) => format!("{range} % lower"),
-        (false, true) => format!("{range} times as high"),
-        (false, false) => format!("{range} % higher"),
+        (true, _) => format!("{range} % lower {place} than"),
+        (false, true) => format!("{range} times as high {place} as"),
+        (false, false) => format!("{range} % higher {place} than"),
     }
 }
 
@@ -259,13 +266,13 @@ mod tests {
     #[test]
     fn sizes_are_said_as_a_reader_would_say_them() {
         for (ratios, text) in [
-            (&[0.88][..], "12 % lower"),
-            (&[0.82, 0.88], "12–18 % lower"),
-            (&[1.051, 1.049], "4.9–5.1 % higher"),
-            (&[2.13, 1.5], "1.5–2.1 times as high"),
-            (&[0.001], "100 % lower"),
+            (&[0.88][..], "12 % lower there than"),
+            (&[0.82, 0.88], "12–18 % lower there than"),
+            (&[1.051, 1.049], "4.9–5.1 % higher there than"),
+            (&[2.13, 1.5], "1.5–2.1 times as high there as"),
+            (&[0.001], "99.9 % lower there than"),
         ] {
-            assert_eq!(by_how_much(ratios), text, "{ratios:?}");
+            assert_eq!(by_how_much(ratios, "there"), text, "{ratios:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Which cell of a table each entry stands in: rows and columns by the axes that were asked for, and further rows
 //! where those would put two into one place. Read [`Grid::new`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::axes::{Axis, Entry, all_axes};
 use super::view::{Column, Table, distinct};
@@ -78,9 +78,10 @@ impl Grid {
             .enumerate()
             .filter_map(|(number, (row, column))| Some(((row, column), text(number)?)))
             .collect();
+        let (in_rows, in_columns): (BTreeSet<&Key>, BTreeSet<&Key>) = texts.keys().copied().unzip();
         let used_columns: Vec<&Key> =
-            self.columns.iter().filter(|column| texts.keys().any(|(_, used)| used == column)).collect();
-        let used_rows = self.rows.iter().filter(|row| texts.keys().any(|(used, _)| used == row));
+            self.columns.iter().filter(|column| in_columns.contains(column)).collect();
+        let used_rows = self.rows.iter().filter(|row| in_rows.contains(row));
         let rows: Vec<Vec<String>> = used_rows
             .map(|row| {
                 let cells =

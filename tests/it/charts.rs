@@ -148,7 +148,7 @@ fn boxes_show_every_trial_and_mark_some() {
     let of_network = run.records.iter_mut().filter(|one| one.workload == "network");
     for (number, record) in of_network.enumerate().take(8) {
         if number == 2 {
-            record.noise = Some(Noise { suspicious: vec![Suspicion::Steal], ..Noise::default() });
+            record.noise = Some(Box::new(Noise { suspicious: vec![Suspicion::Steal], ..Noise::default() }));
         }
         if number == 5 {
             record.measurements.iter_mut().for_each(|one| one.value /= 8.0);

@@ -107,13 +107,13 @@ fn suspicious_trials_and_unlike_machines_are_said_above_the_tables() {
             1 => vec![Suspicion::Steal],
             _ => Vec::new(),
         };
-        record.noise = Some(Noise {
+        record.noise = Some(Box::new(Noise {
             others_cpu_percent: Some(20.0 + f64::from(number)),
             steal_percent: Some(1.25),
             throttled: Some(number % 4 == 0),
             suspicious,
             ..Noise::default()
-        });
+        }));
         let of_server = vec![Suspicion::Hot; usize::from(number == 0)];
         let noise = Noise { temperature_c_after: Some(85.0), suspicious: of_server, ..Noise::default() };
         record.noise_of_services = [("gigabit-server".to_owned(), noise)].into();

@@ -7,9 +7,8 @@ use super::Drawn;
 use super::cells::{Place, Wanted};
 use super::data::Data;
 use super::estimates::{COLUMNS, Picked, Source, axes_up, is_log_up, pick, row, told};
-use super::frame::{
-    Across, Page, Panel, Plot, Swatch, Up, WIDTH, draw_interval, draw_mark, draw_outlier, draw_suspicious,
-};
+use super::frame::{Across, Page, Panel, Plot, Up, WIDTH};
+use super::marks::{Swatch, draw_interval, draw_mark, draw_trial};
 use super::svg::{Anchor, fill};
 use super::trials::Trial;
 use crate::analysis::Summary;
@@ -162,17 +161,6 @@ fn draw_one(
         let Some(y) = at(trial.value) else { continue };
         let x = middle + ((number as f64 + 0.5) / count - 0.5) * (right - left) * 0.6;
         draw_trial(svg, trial, (x, y));
-    }
-}
-
-/// A trial with what is to be known of it.
-pub(super) fn draw_trial(svg: &mut super::svg::Svg, trial: &Trial<'_>, place: (f64, f64)) {
-    svg.circle("dot", place, 3.0);
-    if trial.is_outlier {
-        draw_outlier(svg, place);
-    }
-    if trial.is_suspicious {
-        draw_suspicious(svg, place);
     }
 }
 

@@ -3,11 +3,12 @@
 
 use super::Drawn;
 use super::axis::Axis;
-use super::bars::{across_title, alt, draw_trial, notes};
+use super::bars::{across_title, alt, notes};
 use super::cells::Wanted;
 use super::data::{Data, number};
 use super::estimates::{Picked, Source, axes_up, is_log_up, pick, told};
-use super::frame::{Across, Page, Panel, Plot, Swatch, Up, WIDTH};
+use super::frame::{Across, Page, Panel, Plot, Up, WIDTH};
+use super::marks::{Swatch, draw_trial};
 use super::svg::{Anchor, Svg, fill};
 use super::trials::Trial;
 use crate::analysis::quantile;

@@ -9,6 +9,7 @@ use indexmap::IndexSet;
 use super::super::number::NOTHING;
 use super::super::view::distinct;
 use super::axis::size;
+use super::sizes::number;
 use crate::record::{ChartLayout, PlannedCell};
 
 /// Something that has a place in a chart: of a cell, with what tells it apart within that.
@@ -123,9 +124,29 @@ pub(super) fn group(layout: &ChartLayout, items: &[Item<'_>], wanted: Wanted) ->
         series: series.get_index_of(own).unwrap_or_default(),
         x: columns.get(x.text.as_str()).copied().unwrap_or_default(),
     });
-    let places = places.collect();
-    let names = |set: IndexSet<&String>| set.into_iter().cloned().collect();
-    Grouping { places, panels: names(panels), series: names(series), series_axes, x_axis, xs }
+    let places: Vec<Place> = places.collect();
+    let names = |set: IndexSet<&String>| set.into_iter().cloned().collect::<Vec<_>>();
+    let panels = without_needless(items, &places, &panel_axes, names(panels));
+    Grouping { places, panels, series: names(series), series_axes, x_axis, xs }
+}
+
+/// The titles of plots without the metric, which stands at their axes, where they are told apart without it.
+fn without_needless(
+    items: &[Item<'_>],
+    places: &[Place],
+    axes: &[String],
+    titles: Vec<String>,
+) -> Vec<String> {
+    let axes: Vec<String> = axes.iter().filter(|axis| *axis != QUANTITY).cloned().collect();
+    let title = |panel| {
+        let first = places.iter().position(|place| place.panel == panel)?;
+        Some(name(&items[first], &axes)).filter(|name| !name.is_empty())
+    };
+    let short: Option<Vec<String>> = (0..titles.len()).map(title).collect();
+    match short {
+        Some(short) if short.iter().collect::<BTreeSet<_>>().len() == titles.len() => short,
+        _ => titles,
+    }
 }
 
 /// The axes that a file names as the colours, and of those that are `left` the ones without which two cells would lie in
@@ -243,62 +264,4 @@ fn ascending(mut categories: Vec<Category>) -> Vec<Category> {
         categories.sort_by(|one, other| key(one).total_cmp(&key(other)));
     }
     categories
-}
-
-/// `4k`, `1M`, `64 KiB` and `0.5` as numbers, and whether it is a size of data: in bytes then. Letters alone are powers
-/// of two, as in `dd` and `fio`; the axes of iozone end in `kB`, and mean 1024 bytes.
-pub(super) fn number(axis: &str, text: &str) -> Option<(f64, bool)> {
-    let text = text.trim();
-    let end =
-        text.find(|letter: char| !(letter.is_ascii_digit() || ".+-".contains(letter))).unwrap_or(text.len());
-    let (digits, unit) = text.split_at(end);
-    let number: f64 = digits.parse().ok().filter(|number: &f64| number.is_finite())?;
-    let of_axis = match () {
-        () if axis.ends_with("_kB") || axis.ends_with("_KiB") => Some(1024.0),
-        () if axis.ends_with("_MiB") => Some(1_048_576.0),
-        () if axis.ends_with("bytes") || is_size_in_bytes(axis, number) => Some(1.0),
-        () => None,
-    };
-    let factor = match unit.trim() {
-        "" => return Some((number * of_axis.unwrap_or(1.0), of_axis.is_some())),
-        "B" => 1.0,
-        "k" | "K" | "KiB" | "Ki" => 1024.0,
-        "m" | "M" | "MiB" | "Mi" => 1_048_576.0,
-        "g" | "G" | "GiB" | "Gi" => 1_073_741_824.0,
-        "kB" | "KB" => 1e3,
-        "MB" => 1e6,
-        "GB" => 1e9,
-        _ => return None,
-    };
-    Some((number * factor, true))
-}
-
-/// A power of two from 512 on, on an axis whose name speaks of a size.
-fn is_size_in_bytes(axis: &str, number: f64) -> bool {
-    let is_power =
-        number >= 512.0 && number < 9e15 && number.fract() == 0.0 && (number as u64).is_power_of_two();
-    is_power && (axis.ends_with("size") || bare(axis) == "bs")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_of_data_are_numbers_of_bytes() {
-        for (axis, text, expected) in [
-            ("block", "4k", Some((4096.0, true))),
-            ("block", "1M", Some((1_048_576.0, true))),
-            ("block", "4kB", Some((4000.0, true))),
-            ("label.reclen_kB", "64", Some((65_536.0, true))),
-            ("block_size", "65536", Some((65_536.0, true))),
-            ("threads", "4", Some((4.0, false))),
-            ("threads", "-0.5", Some((-0.5, false))),
-            ("server", "native", None),
-            ("x", "1e999", None),
-            ("x", "", None),
-        ] {
-            assert_eq!(number(axis, text), expected, "{axis} {text}");
-        }
-    }
 }

@@ -1,21 +1,24 @@
 //! Which charts a run has whose file asks for none: few, and only such as say something. Read [`layouts`].
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
 use super::super::view::distinct;
-use super::cells::numeric_axes;
+use super::cells::{numeric_axes, value};
 use super::estimates::{Source, headline, item};
 use crate::analysis::Summary;
 use crate::record::{ChartKind, ChartLayout};
 
-/// More bars, points or fields than this are no picture any more, and belong to a chart that chooses among them.
+/// More bars or rows than this are no picture any more, and belong to a chart that chooses among them.
 const MOST_BARS: usize = 60;
-const MOST_POINTS: usize = 1500;
+const MOST_ROWS: usize = 40;
 /// The most curves that an eye follows.
 const MOST_CURVES: usize = 16;
 /// The most charts of a run.
 const MOST_CHARTS: usize = 24;
 
-/// For each workload a chart of its first metric: as a heat map over two axes of numbers, as lines over one, else as
-/// bars; then its distribution and what changes over time, where it has such.
+/// For each workload a chart of its first metric: as a heat map over two axes of at least three numbers, as lines over
+/// one axis of numbers, else as bars; then its distribution and what changes over time, where it has such.
 pub(super) fn layouts(source: &Source<'_>) -> Vec<ChartLayout> {
     let workloads = distinct(source.run.manifest.cells.iter().map(|cell| &cell.workload));
     let of_workload = |workload: &String| {
@@ -38,11 +41,15 @@ fn of_estimates(source: &Source<'_>, workload: &str) -> Option<ChartKind> {
         return None;
     }
     let items: Vec<_> = own.iter().map(|one| item(one)).collect();
-    let numeric = numeric_axes(&items).len();
-    match (numeric, own.len()) {
-        (2.., 9..=MOST_POINTS) => Some(ChartKind::Heatmap),
-        (1.., ..=MOST_POINTS) => Some(ChartKind::Lines),
-        (0, ..=MOST_BARS) => Some(ChartKind::Bars),
+    let count = |axis: &String| items.iter().map(|one| value(one, axis)).collect::<BTreeSet<_>>().len();
+    let mut numeric: Vec<usize> = numeric_axes(&items).iter().map(count).collect();
+    numeric.sort_unstable_by_key(|count| Reverse(*count));
+    // How many rows, or lines, the axis with the most numbers leaves.
+    let left = own.len().div_ceil(numeric.first().copied().unwrap_or(1));
+    match numeric.as_slice() {
+        [_, second, ..] if *second >= 3 && left <= MOST_ROWS => Some(ChartKind::Heatmap),
+        [_, ..] if left <= MOST_CURVES => Some(ChartKind::Lines),
+        [] if own.len() <= MOST_BARS => Some(ChartKind::Bars),
         _ => None,
     }
 }

@@ -5,7 +5,8 @@ use super::Drawn;
 use super::axis::{Axis, figure};
 use super::data::{Data, number};
 use super::estimates::{Source, is_log_across};
-use super::frame::{Across, Page, Panel, Plot, Swatch, Up, WIDTH};
+use super::frame::{Across, Page, Panel, Plot, Up, WIDTH};
+use super::marks::Swatch;
 use super::spreads::{Lump, PickedSpreads, of_what, pick};
 use super::svg::{Anchor, stroke};
 use crate::record::ChartLayout;
@@ -19,11 +20,13 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
     }
     let curves: Vec<Vec<(f64, f64)>> = picked.all.iter().map(|spread| curve(&spread.lumps)).collect();
     let percent = || Up::Numbers(Axis::linear([0.0, 100.0].into_iter(), true, 5));
+    // Plots of one quantity have one axis, so that they can be compared.
     let across = |panel: usize| {
-        let own = curves.iter().zip(&picked.grouping.places).filter(move |(_, place)| place.panel == panel);
-        let scale = &picked.shown[panel].scale;
-        let values: Vec<f64> =
-            own.flat_map(|(curve, _)| curve).map(|(value, _)| scale.apply(*value)).collect();
+        let shown = &picked.shown[panel];
+        let own = curves.iter().zip(&picked.grouping.places);
+        let own = own.filter(|(_, place)| picked.shown[place.panel] == *shown);
+        let values = own.flat_map(|(curve, _)| curve).map(|(value, _)| shown.scale.apply(*value));
+        let values: Vec<f64> = values.collect();
         // A small part at 0 is no reason against a logarithmic axis; the curve begins at its lower end.
         let positive = || values.iter().copied().filter(|value| *value > 0.0);
         let is_log = is_log_across(layout, positive(), 50.0) && positive().count() * 10 >= values.len() * 9;

@@ -2,36 +2,18 @@
 //! and words. The kinds draw their marks into the plots that it hands out. Read [`Page`].
 
 use super::axis::Axis;
-use super::svg::{Anchor, Svg, fill, stroke};
-use super::text::{SIZE, TITLE, shortened, width, wrap};
+use super::marks::{Swatch, draw_swatch};
+use super::svg::{Anchor, Svg};
+use super::text::{SIZE, TITLE, shortened, told_apart, width, wrap};
 
 /// Left and right of everything.
 const MARGIN: f64 = 16.0;
 /// The usual width: that of a page of a forge.
 pub(super) const WIDTH: f64 = 860.0;
 /// Names below an axis are turned by so many degrees where they would collide.
-const TURN: f64 = -32.0;
+const TURN: f64 = -45.0;
 /// The most room that a turned name may take.
-const LONGEST_NAME: f64 = 170.0;
-
-/// What stands before a text of the legend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Swatch {
-    /// An area of a colour.
-    Area(usize),
-    /// A line of a colour with its mark.
-    Line(usize),
-    /// A trial.
-    Dot,
-    /// A trial that is far from the others.
-    Outlier,
-    /// A suspicious trial.
-    Suspicious,
-    /// An interval.
-    Interval,
-    /// A setting that was planned and has no value.
-    Gap,
-}
+const LONGEST_NAME: f64 = 150.0;
 
 /// A picture that grows downwards.
 pub(super) struct Page {
@@ -180,10 +162,10 @@ impl Page {
             }
             Up::Names(names) => {
                 let high = (plot.bottom - plot.top) / names.len().max(1) as f64;
-                for (index, name) in names.iter().enumerate() {
+                let short = told_apart(names, SIZE, plot.left - left - 6.0);
+                for (index, name) in short.iter().enumerate() {
                     let y = plot.top + (index as f64 + 0.5) * high;
-                    let name = shortened(name, SIZE, plot.left - left - 6.0);
-                    self.svg.text("ink", (plot.left - 6.0, y + 4.0), Anchor::End, &name);
+                    self.svg.text("ink", (plot.left - 6.0, y + 4.0), Anchor::End, name);
                 }
             }
         }
@@ -234,15 +216,15 @@ impl Page {
             }
             return lowest;
         }
-        // Of very many names those that have room.
-        let every = (15.0 / band).ceil().max(1.0) as usize;
+        // Of very many names those that have room. None must leave the picture on the left.
+        let every = (17.0 / band).ceil().max(1.0) as usize;
+        let room = ((middle(0) - 6.0) / TURN.to_radians().cos()).clamp(60.0, LONGEST_NAME);
         let mut longest = 0.0_f64;
-        for (index, name) in names.iter().enumerate().step_by(every) {
-            // A turned name must not leave the picture on the left.
-            let space = ((middle(index) - 4.0) / TURN.to_radians().cos()).clamp(40.0, LONGEST_NAME);
-            let name = shortened(name, SIZE, space);
-            longest = longest.max(width(&name, SIZE));
-            self.svg.turned("ink", (middle(index) + 3.0, plot.bottom + 13.0), Anchor::End, TURN, &name);
+        for (index, name) in told_apart(names, SIZE, room).iter().enumerate().step_by(every) {
+            longest = longest.max(width(name, SIZE));
+            let place = (middle(index) + 3.0, plot.bottom + 13.0);
+            let whole = &names[index];
+            self.svg.told(whole, |svg| svg.turned("ink", place, Anchor::End, TURN, name));
         }
         plot.bottom + 20.0 + longest * TURN.to_radians().sin().abs()
     }
@@ -271,49 +253,4 @@ impl Up {
             Up::Names(names) => widest(&mut names.iter()),
         }
     }
-}
-
-fn draw_swatch(svg: &mut Svg, swatch: Swatch, (x, y): (f64, f64)) {
-    match swatch {
-        Swatch::Area(index) => svg.rect(&fill(index), (x, y - 6.0), (x + 16.0, y + 6.0)),
-        Swatch::Line(index) => {
-            svg.line(&stroke(index), (x, y), (x + 18.0, y));
-            draw_mark(svg, index, (x + 9.0, y));
-        }
-        Swatch::Dot => svg.circle("dot", (x + 9.0, y), 3.0),
-        Swatch::Outlier => draw_outlier(svg, (x + 9.0, y)),
-        Swatch::Suspicious => draw_suspicious(svg, (x + 9.0, y)),
-        Swatch::Interval => draw_interval(svg, "mark", x + 9.0, (y - 7.0, y + 7.0)),
-        Swatch::Gap => svg.rect("gap", (x, y - 6.0), (x + 16.0, y + 6.0)),
-    }
-}
-
-/// The mark of a series: colour and shape tell it apart, so that neither is needed alone.
-pub(super) fn draw_mark(svg: &mut Svg, index: usize, (x, y): (f64, f64)) {
-    let class = fill(index);
-    let around = |offsets: &[(f64, f64)]| offsets.iter().map(|(a, b)| (x + a, y + b)).collect::<Vec<_>>();
-    match index % 4 {
-        0 => svg.circle(&class, (x, y), 3.6),
-        1 => svg.rect(&class, (x - 3.2, y - 3.2), (x + 3.2, y + 3.2)),
-        2 => svg.path(&class, &around(&[(0.0, -4.4), (4.2, 3.4), (-4.2, 3.4)]), true),
-        _ => svg.path(&class, &around(&[(0.0, -4.6), (4.6, 0.0), (0.0, 4.6), (-4.6, 0.0)]), true),
-    }
-}
-
-/// A trial that is far from the others of its cell.
-pub(super) fn draw_outlier(svg: &mut Svg, (x, y): (f64, f64)) {
-    svg.path("mark", &[(x, y - 5.0), (x + 5.0, y), (x, y + 5.0), (x - 5.0, y)], true);
-}
-
-/// A trial that something disturbed.
-pub(super) fn draw_suspicious(svg: &mut Svg, (x, y): (f64, f64)) {
-    svg.line("mark", (x - 3.5, y - 3.5), (x + 3.5, y + 3.5));
-    svg.line("mark", (x - 3.5, y + 3.5), (x + 3.5, y - 3.5));
-}
-
-/// An interval with its caps.
-pub(super) fn draw_interval(svg: &mut Svg, class: &str, x: f64, (one, other): (f64, f64)) {
-    svg.line(class, (x, one), (x, other));
-    svg.line(class, (x - 4.0, one), (x + 4.0, one));
-    svg.line(class, (x - 4.0, other), (x + 4.0, other));
 }

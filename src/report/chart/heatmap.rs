@@ -109,7 +109,7 @@ fn rows(picked: &Picked<'_>) -> Vec<(usize, String)> {
         let value = name.rsplit_once('=').map_or(name.as_str(), |(_, value)| value);
         let axis = picked.grouping.series_axes.first().map_or("", String::as_str);
         let is_single = picked.grouping.series_axes.len() == 1;
-        let number = super::cells::number(axis, value).filter(|_| is_single);
+        let number = super::sizes::number(axis, value).filter(|_| is_single);
         let name = match number {
             Some((bytes, true)) => super::axis::size(bytes),
             Some(_) => value.to_owned(),

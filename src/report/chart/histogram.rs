@@ -5,7 +5,8 @@ use super::Drawn;
 use super::axis::{Axis, figure};
 use super::data::{Data, number};
 use super::estimates::Source;
-use super::frame::{Across, Page, Panel, Plot, Swatch, Up, WIDTH};
+use super::frame::{Across, Page, Panel, Plot, Up, WIDTH};
+use super::marks::Swatch;
 use super::spreads::{Lump, PickedSpreads, Spread, of_what, pick};
 use super::svg::{Anchor, fill};
 use crate::record::{ChartLayout, LogAxes};
@@ -39,7 +40,7 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
         notes.push_str(&format!("; {left_out} more cells are in the data alone"));
     }
     let series = &picked.grouping.series;
-    let named = series.iter().enumerate().filter(|_| series.len() > 1);
+    let named = series.iter().enumerate().filter(|_| (2..=8).contains(&series.len()));
     let legend: Vec<_> = named.map(|(index, name)| (Swatch::Area(index), name.clone())).collect();
     let mut page = Page::new(WIDTH, title, &notes, &legend);
     for index in drawn {

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::axis::{Axis, figure};
-use super::frame::{Across, Page, Panel, Plot, Swatch, Up, WIDTH, draw_interval, draw_mark};
+use super::frame::{Across, Page, Panel, Plot, Up, WIDTH};
+use super::marks::{Swatch, draw_interval, draw_mark};
 use super::svg::{Anchor, stroke};
 use crate::analysis::{History, Point, Series};
 use crate::record::Run;

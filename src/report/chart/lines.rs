@@ -7,7 +7,8 @@ use super::bars::{across_title, alt, few_trials, legend, notes};
 use super::cells::Wanted;
 use super::data::Data;
 use super::estimates::{COLUMNS, Picked, Source, axes_up, is_log_across, is_log_up, pick, row, told};
-use super::frame::{Across, Page, Panel, Plot, Up, WIDTH, draw_interval, draw_mark};
+use super::frame::{Across, Page, Panel, Plot, Up, WIDTH};
+use super::marks::{draw_interval, draw_mark};
 use super::svg::{Anchor, stroke};
 use super::trials::Trial;
 use crate::record::ChartLayout;
@@ -106,16 +107,27 @@ fn draw_series(
     own.sort_by_key(|index| picked.grouping.places[*index].x);
     let scale = &picked.shown[panel].scale;
     let y = |value: f64| frame.up.place(scale.apply(value)).map(|part| frame.plot.y(part));
-    // A little beside each other, so that intervals do not hide each other.
-    let aside = (series as f64 - (picked.grouping.series.len() as f64 - 1.0) / 2.0).clamp(-4.0, 4.0) * 2.5;
+    // Beside each other, so that intervals and trials do not hide each other; between names there is more room.
+    let count = picked.grouping.series.len() as f64;
+    let step = match frame.across {
+        Across::Numbers(_) => (20.0 / count).min(2.5),
+        Across::Names(names) => {
+            (0.8 * (frame.plot.right - frame.plot.left) / names.len().max(1) as f64 / count).min(24.0)
+        }
+    };
+    let aside = (series as f64 - (count - 1.0) / 2.0) * step;
     let place = |index: usize| {
         let x = frame.x(picked, picked.grouping.places[index].x)? + aside;
         Some((x, picked.all[index].sample.and_then(|sample| y(sample.median))))
     };
     let places: Vec<_> = own.iter().filter_map(|index| Some((*index, place(*index)?))).collect();
+    // Between names lies nothing that a line could go through.
+    let has_line = matches!(frame.across, Across::Numbers(_));
     for run in places.split(|(_, (_, y))| y.is_none()) {
         let points: Vec<_> = run.iter().filter_map(|(_, (x, y))| Some((*x, (*y)?))).collect();
-        page.svg.path(&stroke(series), &points, false);
+        if has_line {
+            page.svg.path(&stroke(series), &points, false);
+        }
     }
     for (index, (x, median)) in places {
         let Some(median) = median else { continue };
@@ -126,7 +138,7 @@ fn draw_series(
             }
             for trial in &few[index] {
                 if let Some(y) = y(trial.value) {
-                    super::bars::draw_trial(svg, trial, (x, y));
+                    super::marks::draw_trial(svg, trial, (x, y));
                 }
             }
             draw_mark(svg, series, (x, median));

@@ -7,7 +7,8 @@ use super::cells::{Grouping, Item, Wanted, group, taken};
 use super::data::{Data, number};
 use super::ecdf::thinned;
 use super::estimates::{Shown, Source, axes_up, is_log_up, scale, titled};
-use super::frame::{Across, Page, Panel, Swatch, Up, WIDTH};
+use super::frame::{Across, Page, Panel, Up, WIDTH};
+use super::marks::Swatch;
 use super::svg::stroke;
 use crate::record::{ChartLayout, PlannedCell, Record, Series};
 use std::collections::BTreeMap;
@@ -68,7 +69,7 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
         };
         let points = thinned(&line.series.points.iter().filter_map(at).collect::<Vec<_>>());
         page.svg.told(&line.record.trial, |svg| match points.as_slice() {
-            [point] => super::frame::draw_mark(svg, place.series, *point),
+            [point] => super::marks::draw_mark(svg, place.series, *point),
             points => svg.path(&format!("{} thin", stroke(place.series)), points, false),
         });
     }

@@ -154,7 +154,7 @@ const LIGHT: [(&str, &str); 16] = [
     ("dot", "stroke:#1f2328;stroke-width:1;fill:#ffffff;fill-opacity:.85"),
     ("gap", "fill:#818b98;fill-opacity:.18;stroke:#818b98;stroke-dasharray:3 3"),
     ("again", "fill-opacity:.55;stroke-dasharray:5 3"),
-    ("thin", "stroke-width:1;stroke-opacity:.7"),
+    ("thin", "stroke-width:1.1;stroke-opacity:.85"),
     ("box", "fill-opacity:.35"),
 ];
 

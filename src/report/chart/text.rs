@@ -89,6 +89,45 @@ pub(super) fn shortened(text: &str, size: f64, room: f64) -> String {
     "…".to_owned()
 }
 
+/// `names`, each at most `room` pixels wide. Where one is wider, what all have in common at the end, then at the begin,
+/// becomes `…`: names of machines in one network differ in the middle.
+pub(super) fn told_apart(names: &[String], size: f64, room: f64) -> Vec<String> {
+    let is_narrow = |names: &[String]| names.iter().all(|name| width(name, size) <= room);
+    let mut short = names.to_vec();
+    if names.len() > 1 && !is_narrow(&short) {
+        let end = common(names.iter().map(|name| name.chars().rev().collect()).collect());
+        if end > 1 {
+            short = short.iter().map(|name| format!("{}…", without_end(name, end))).collect();
+        }
+        let begin = common(names.iter().map(|name| name.chars().collect()).collect());
+        if begin > 1 && !is_narrow(&short) {
+            short = short
+                .iter()
+                .map(|name| format!("…{}", name.chars().skip(begin).collect::<String>()))
+                .collect();
+        }
+    }
+    short.iter().map(|name| shortened(name, size, room)).collect()
+}
+
+fn without_end(name: &str, count: usize) -> String {
+    name.chars().take(name.chars().count().saturating_sub(count)).collect()
+}
+
+/// How many letters all begin with, up to a sign between words: a word is not torn apart.
+fn common(names: Vec<Vec<char>>) -> usize {
+    let Some((first, others)) = names.split_first() else { return 0 };
+    let alike = first
+        .iter()
+        .enumerate()
+        .take_while(|(place, letter)| others.iter().all(|other| other.get(*place) == Some(letter)))
+        .count();
+    let shortest = names.iter().map(Vec::len).min().unwrap_or_default();
+    let is_sign = |place: &usize| !first[*place].is_alphanumeric();
+    // Something must be left of each.
+    (0..alike.min(shortest.saturating_sub(1))).rev().find(is_sign).map_or(0, |place| place + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +142,16 @@ mod tests {
         let long = wrap(&"word ".repeat(40), SIZE, room, 2);
         assert!(long.len() == 2 && long[1].contains('…'), "{long:?}");
         assert!(long.iter().all(|line| width(line, SIZE) <= room));
+    }
+
+    #[test]
+    fn names_of_one_network_keep_what_they_differ_in() {
+        let names = ["node-01.rack-b.example.net", "node-02.rack-a.example.net"].map(str::to_owned);
+        assert_eq!(told_apart(&names, SIZE, 500.0), names);
+        assert_eq!(told_apart(&names, SIZE, 120.0), ["node-01.rack-b…", "node-02.rack-a…"]);
+        assert_eq!(told_apart(&names, SIZE, 80.0), ["…01.rack-b…", "…02.rack-a…"]);
+        let alike = ["a", "a"].map(str::to_owned);
+        assert_eq!(told_apart(&alike, SIZE, 1.0), ["…", "…"]);
     }
 
     #[test]
