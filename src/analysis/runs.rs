@@ -319,6 +319,30 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn runs_that_do_not_differ_seldom_seem_worse_anywhere() {
+        use rand::{RngExt, SeedableRng};
+
+        let mut random = rand_pcg::Pcg64::seed_from_u64(20_261_130);
+        // The sum of 12 uniform numbers is near enough to a normal one; values spread by 5 %.
+        let mut value = || {
+            let sum: f64 = (0..12).map(|_| random.random::<f64>()).sum();
+            (0.05 * (sum - 6.0)).exp()
+        };
+        let names: Vec<String> = (0..20).map(|number| format!("cell-{number}")).collect();
+        let mut sample = |_: &String| (0..6).map(|_| value()).collect::<Vec<f64>>();
+        let mut any = || {
+            let cells: Vec<_> = names.iter().map(|name| (name.as_str(), "m", sample(name))).collect();
+            run(&cells)
+        };
+        let is_worse = |(before, now): (Run, Run)| {
+            compare_runs(&before, &now, None, MARGIN).unwrap().count(Verdict::Worse) > 0
+        };
+        let false_alarms = (0..300).map(|_| (any(), any())).map(is_worse).filter(|is| *is).count();
+        // Half of 5 % of 300 to the worse side; more than 18 would be a chance of one in a thousand.
+        assert!(false_alarms <= 18, "{false_alarms} of 300");
+    }
+
+    #[test]
     fn elapsed_counts_where_it_is_asked_for_or_alone() {
         let mut both = run(&[("a", "m", around(1.0))]);
         for record in &mut both.records {
