@@ -106,3 +106,74 @@ fn file_system(value: &str) -> String {
     let options = options.trim_end_matches([')', '…']).split(',').filter(|option| is_of_kind(option));
     format!("{kind} ({})", options.collect::<Vec<_>>().join(","))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::runs::tests::run;
+
+    /// A run on `h` with these facts, `FACT = VALUE` each.
+    fn on(facts: &[&str]) -> Run {
+        let mut run = run(&[("a", "m", vec![1.0; 4])]);
+        let facts = facts.iter().filter_map(|line| line.split_once(" = "));
+        let facts = facts.map(|(fact, value)| (fact.to_owned(), value.to_owned())).collect();
+        run.hosts = vec![HostFacts { host: "h".to_owned(), facts }];
+        run
+    }
+
+    #[test]
+    fn facts_that_matter_are_told_and_others_are_not() {
+        for (was, is, told) in [
+            ("kernel = 6.1", "kernel = 6.6", "h: kernel 6.6, was 6.1"),
+            ("os = Debian 11", "os = Debian 12", "h: os Debian 12, was Debian 11"),
+            ("docker: engine = 20", "docker: engine = 28", "h: docker: engine 28, was 20"),
+            ("docker: dd = dd 8", "docker: dd = dd 9", "h: docker: dd dd 9, was dd 8"),
+            ("governor = powersave", "governor = performance", "h: governor performance, was powersave"),
+            ("memory = 4028764 kB", "memory = 8028764 kB", "h: memory 8 GiB, was 4 GiB"),
+            ("memory = 4028764 kB", "memory = 4028700 kB", ""),
+            ("work directory = /a", "work directory = /b", ""),
+            ("file system = ext4 (rw,size=1k)", "file system = ext4 (rw,size=2k)", ""),
+            ("file system = ext4 (rw)", "file system = xfs (rw)", "h: file system xfs (rw), was ext4 (rw)"),
+            ("kernel = 6.1", "governor = powersave", ""),
+        ] {
+            assert_eq!(changed(&on(&[was]), &on(&[is])).join("; "), told, "{was} {is}");
+        }
+    }
+
+    #[test]
+    fn the_experiment_is_told_by_what_matters_of_it() {
+        let was = on(&[]);
+        let edited = |edit: fn(&mut Run)| {
+            let mut is = was.clone();
+            edit(&mut is);
+            changed(&was, &is).join("; ")
+        };
+        assert_eq!(edited(|is| is.manifest.seed = 99), "");
+        assert_eq!(edited(|is| is.manifest.runner = "0.2.0".into()), "runner: 0.2.0, was 0.1.0");
+        assert_eq!(
+            edited(|is| is.manifest.commit = Some("c".into())),
+            "commit of the experiment: c, was none"
+        );
+        assert_eq!(edited(|is| is.manifest.order = "shuffled".into()), "order: shuffled, was blocks");
+        assert_eq!(edited(|is| is.manifest.cells[0].repetitions = 9), "repetitions: 9, were 4: a");
+        // Settings that one of them does not know say nothing.
+        assert_eq!(edited(|is| is.manifest.cells[0].settings = "x".into()), "");
+        let of_other_cells = edited(|is| {
+            let mut other = is.manifest.cells[0].clone();
+            (other.cell, other.workload) = ("b".into(), "b".into());
+            is.manifest.cells.push(other);
+        });
+        assert_eq!(of_other_cells, "", "cells of one run alone are listed elsewhere");
+    }
+
+    #[test]
+    fn versions_that_outputs_tell_are_held_against_each_other() {
+        let with = |version: &str| {
+            let mut run = on(&[]);
+            run.records[0].details.tools.insert("iperf3".to_owned(), version.to_owned());
+            run
+        };
+        assert_eq!(changed(&with("3.9"), &with("3.12")), ["h: native: iperf3 by its outputs 3.12, was 3.9"]);
+        assert_eq!(changed(&with("3.9"), &with("3.9")), [""; 0]);
+    }
+}

@@ -14,6 +14,7 @@ mod effect;
 mod equivalence;
 mod forecast;
 mod groups;
+mod history;
 mod holm;
 #[cfg(test)]
 mod hostile;
@@ -60,6 +61,7 @@ pub use effect::{cliffs_delta, hodges_lehmann, superiority};
 pub use equivalence::{Equivalence, equivalence};
 pub use forecast::{Forecast, Load, forecast};
 pub use groups::{AnalysisOfVariance, KruskalWallis, analysis_of_variance, kruskal_wallis};
+pub use history::{Change, FEWEST_RUNS, History, Point, Series, history};
 pub use holm::holm;
 pub use interval::Interval;
 pub use levels::{TwoLevels, two_levels};

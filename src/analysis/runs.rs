@@ -172,3 +172,190 @@ impl<'a> Against<'a> {
         self.pairs.iter().filter(|pair| pair.verdict().is_none()).count()
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::analysis::verdict::MARGIN;
+    use crate::record::RunDirectory;
+
+    /// A run in which each cell, a workload of its name, has these values of a metric; one failed trial for none.
+    pub fn run(cells: &[(&str, &str, Vec<f64>)]) -> Run {
+        let manifest = serde_json::json!({
+            "format": 1, "id": "0badcafe", "runner": "0.1.0", "title": "t", "experiment": "e", "file": "e.yaml",
+            "digest": "", "commit": null, "seed": 1, "order": "blocks", "started": "2026-11-30T11:45:12Z",
+            "ended": null, "baseline": {}, "counts": {}, "cells": [],
+        });
+        let mut run = Run {
+            directory: RunDirectory::new("run"),
+            manifest: serde_json::from_value(manifest).unwrap(),
+            hosts: Vec::new(),
+            records: Vec::new(),
+            left_out: Vec::new(),
+            warnings: Vec::new(),
+        };
+        for (name, metric, values) in cells {
+            let known = run.manifest.cells.iter().any(|cell| cell.cell == *name);
+            if !known {
+                run.manifest.cells.push(PlannedCell {
+                    cell: (*name).to_owned(),
+                    workload: (*name).to_owned(),
+                    host: "h".to_owned(),
+                    environment: "native".to_owned(),
+                    parameters: BTreeMap::new(),
+                    repetitions: values.len().max(1) as u32,
+                    warmup: 0,
+                    settings: String::new(),
+                    adaptive: None,
+                    reached: None,
+                });
+            }
+            let mut repetition = 0;
+            let mut record = |value: Option<f64>| {
+                repetition += 1;
+                let measured = value.map(|value| {
+                    serde_json::json!({"name": metric, "value": value, "unit": "s", "better": "lower"})
+                });
+                let status = if value.is_some() { "ok" } else { "failed" };
+                let line = serde_json::json!({
+                    "v": 1, "trial": format!("{name}#{repetition}"), "cell": name, "workload": name, "host": "h",
+                    "environment": "native", "parameters": {}, "repetition": repetition, "attempt": 1, "block": 1,
+                    "order": 1, "phase": "measure", "status": status, "stage": null, "reason": "exit code 1",
+                    "started": "2026-11-30T11:45:12Z", "elapsed_s": 1.5, "outputs": [],
+                    "measurements": measured.into_iter().collect::<Vec<_>>(),
+                });
+                run.records.push(serde_json::from_value(line).unwrap());
+            };
+            values.iter().for_each(|value| record(Some(*value)));
+            if values.is_empty() {
+                record(None);
+            }
+        }
+        run
+    }
+
+    fn around(middle: f64) -> Vec<f64> {
+        [0.995, 1.002, 1.0045, 0.9985, 1.0].map(|part| middle * part).to_vec()
+    }
+
+    /// `CELL VERDICT` of each pair.
+    fn told(before: &Run, now: &Run) -> Vec<String> {
+        let against = compare_runs(before, now, None, MARGIN).unwrap();
+        let verdict = |pair: &Pair<'_>| pair.verdict().map_or("none", Verdict::as_str);
+        against.pairs.iter().map(|pair| format!("{} {}", pair.cell.cell, verdict(pair))).collect()
+    }
+
+    #[test]
+    fn each_cell_has_its_verdict_in_the_order_of_the_baseline() {
+        let before = run(&[
+            ("slow", "m", around(10.0)),
+            ("same", "m", around(10.0)),
+            ("fast", "m", around(10.0)),
+            ("few", "m", vec![1.0, 1.1]),
+            ("zero", "m", vec![0.0; 5]),
+        ]);
+        let now = run(&[
+            ("few", "m", vec![1.0, 1.1]),
+            ("zero", "m", vec![0.0; 5]),
+            ("fast", "m", around(8.0)),
+            ("same", "m", around(10.01)),
+            ("slow", "m", around(12.0)),
+        ]);
+        assert_eq!(
+            told(&before, &now),
+            ["slow worse", "same equivalent", "fast better", "few none", "zero none"]
+        );
+        let against = compare_runs(&before, &now, None, MARGIN).unwrap();
+        assert_eq!(against.pairs[4].outcome, Err(Refusal::NotPositive));
+        assert_eq!((against.count(Verdict::Worse), against.without_verdict()), (1, 2));
+        assert!(against.is_itself, "by id and start");
+    }
+
+    #[test]
+    fn cells_that_only_one_has_or_that_fail_are_no_pairs() {
+        let before = run(&[
+            ("gone", "m", around(1.0)),
+            ("broken", "m", around(1.0)),
+            ("mended", "m", vec![]),
+            ("other", "m", around(1.0)),
+        ]);
+        let mut now = run(&[
+            ("new", "m", around(1.0)),
+            ("broken", "m", vec![]),
+            ("mended", "m", around(1.0)),
+            ("other", "n", around(1.0)),
+        ]);
+        let against = compare_runs(&before, &now, None, MARGIN).unwrap();
+        let names = |cells: &[&PlannedCell]| cells.iter().map(|cell| cell.cell.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&against.only_before), ["gone"]);
+        assert_eq!(names(&against.only_now), ["new"]);
+        assert_eq!(against.broken[0].before.cell.cell, "broken");
+        assert_eq!(against.unmeasured[0].before.cell.cell, "mended");
+        assert_eq!(against.metrics_only_before[0].1.name, "m");
+        assert_eq!(against.metrics_only_now[0].1.name, "n");
+        assert!(against.pairs.is_empty());
+        assert_eq!(against.count(Verdict::Worse), 1, "what fails now is worse");
+
+        // Another parameter is another cell, whatever its name.
+        now.manifest.cells[0].cell = "gone".to_owned();
+        now.manifest.cells[0].parameters.insert("size".to_owned(), "1".to_owned());
+        let against = compare_runs(&before, &now, None, MARGIN).unwrap();
+        assert_eq!(
+            (names(&against.only_before), names(&against.only_now)),
+            (vec!["gone".to_owned()], vec!["gone".to_owned()])
+        );
+    }
+
+    #[test]
+    fn a_cell_of_which_fewer_trials_are_ok_is_told() {
+        let before = run(&[("a", "m", around(1.0))]);
+        let mut now = before.clone();
+        now.records[0].status = crate::record::Status::Failed;
+        let against = compare_runs(&before, &now, None, MARGIN).unwrap();
+        assert_eq!((against.failing[0].before.ok, against.failing[0].now.ok), (5, 4));
+        assert!(compare_runs(&now, &before, None, MARGIN).unwrap().failing.is_empty());
+    }
+
+    #[test]
+    fn runs_that_do_not_differ_seldom_seem_worse_anywhere() {
+        use rand::{RngExt, SeedableRng};
+
+        let mut random = rand_pcg::Pcg64::seed_from_u64(20_261_130);
+        // The sum of 12 uniform numbers is near enough to a normal one; values spread by 5 %.
+        let mut value = || {
+            let sum: f64 = (0..12).map(|_| random.random::<f64>()).sum();
+            (0.05 * (sum - 6.0)).exp()
+        };
+        let names: Vec<String> = (0..20).map(|number| format!("cell-{number}")).collect();
+        let mut sample = |_: &String| (0..6).map(|_| value()).collect::<Vec<f64>>();
+        let mut any = || {
+            let cells: Vec<_> = names.iter().map(|name| (name.as_str(), "m", sample(name))).collect();
+            run(&cells)
+        };
+        let is_worse = |(before, now): (Run, Run)| {
+            compare_runs(&before, &now, None, MARGIN).unwrap().count(Verdict::Worse) > 0
+        };
+        let false_alarms = (0..300).map(|_| (any(), any())).map(is_worse).filter(|is| *is).count();
+        // Half of 5 % of 300 to the worse side; more than 18 would be a chance of one in a thousand.
+        assert!(false_alarms <= 18, "{false_alarms} of 300");
+    }
+
+    #[test]
+    fn elapsed_counts_where_it_is_asked_for_or_alone() {
+        let mut both = run(&[("a", "m", around(1.0))]);
+        for record in &mut both.records {
+            let mut elapsed = record.measurements[0].clone();
+            elapsed.name = "elapsed".to_owned();
+            record.measurements.insert(0, elapsed);
+        }
+        let metrics = |run: &Run, metric: Option<&str>| -> Vec<String> {
+            let against = compare_runs(run, run, metric, MARGIN).unwrap();
+            against.pairs.iter().map(|pair| pair.metric.name.clone()).collect()
+        };
+        assert_eq!(metrics(&both, None), ["m"]);
+        assert_eq!(metrics(&both, Some("elapsed")), ["elapsed"]);
+        assert_eq!(metrics(&run(&[("a", "elapsed", around(1.0))]), None), ["elapsed"]);
+    }
+}

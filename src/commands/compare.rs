@@ -1,10 +1,11 @@
 //! `runner compare RUN RUN…`: runs against the first of them. Nothing is measured, no machine is touched.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::{filter, revision};
 use crate::analysis::{Against, Verdict, compare_runs};
-use crate::cli::{CompareArguments, FailOn, Format};
+use crate::cli::{CompareArguments, FailOn, Format, Output};
 use crate::diagnostic::suggest;
 use crate::error::{EXIT_OK, EXIT_WORSE, Error};
 use crate::record::{RecordError, Run, read_run, write_file};
@@ -42,16 +43,26 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<u8, Error> {
         Format::Markdown => Some(view.to_markdown()),
         Format::Csv => Some(
             comparison_csv(named(0), &compared)
-                .map_err(|error| RecordError::new("render", std::path::Path::new("the comparison"), error))?,
+                .map_err(|error| RecordError::new("render", Path::new("the comparison"), error))?,
         ),
     };
-    match (&arguments.output.output, text) {
-        (Some(path), Some(text)) => write_file(path, text.as_bytes())?,
-        (Some(path), None) => write_file(path, ui::compare::plain(&view).as_bytes())?,
-        (None, Some(text)) => ui::show_bytes(text.as_bytes())?,
-        (None, None) => ui::compare::show(&view)?,
-    }
+    let plain = || ui::compare::plain(|out| ui::compare::write(out, &view));
+    deliver(&arguments.output, text, plain, || ui::compare::show(&view))?;
     Ok(exit_code(&against, &arguments.fail_on))
+}
+
+/// Writes into the file that `output` names, or prints: `text`, or what there is for a terminal.
+pub(super) fn deliver(
+    output: &Output,
+    text: Option<String>,
+    plain: impl FnOnce() -> String,
+    show: impl FnOnce() -> Result<(), Error>,
+) -> Result<(), Error> {
+    match (&output.output, text) {
+        (Some(path), text) => Ok(write_file(path, text.unwrap_or_else(plain).as_bytes())?),
+        (None, Some(text)) => ui::show_bytes(text.as_bytes()),
+        (None, None) => show(),
+    }
 }
 
 /// The name of each run's column: that of its directory, with where it is from where two have one name.
@@ -65,7 +76,7 @@ fn names(runs: &[Run], sources: &[String]) -> Vec<String> {
     runs.iter().zip(sources).map(name).collect()
 }
 
-fn must_have_metric(runs: &[Run], metric: Option<&str>) -> Result<(), Error> {
+pub(super) fn must_have_metric(runs: &[Run], metric: Option<&str>) -> Result<(), Error> {
     let Some(metric) = metric else { return Ok(()) };
     let measurements = runs.iter().flat_map(|run| &run.records).flat_map(|record| &record.measurements);
     let known: BTreeSet<&str> = measurements.map(|measurement| measurement.name.as_str()).collect();

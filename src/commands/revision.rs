@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
@@ -63,11 +63,13 @@ struct Git {
 impl Git {
     fn find(&self, text: &str, revision: &str, object: &str) -> Result<Found, Error> {
         let usage = |message: String, help: &str| Error::Usage { message, help: help.to_owned() };
-        if self.ask(&["rev-parse", "--git-dir"])?.is_none() {
+        let asked = self.output(&["rev-parse", "--git-dir"])?;
+        if !asked.status.success() {
+            let said = String::from_utf8_lossy(&asked.stderr);
             return Err(usage(
                 format!(
-                    "`{text}` is no folder that is there, and `{}` is in no git repository",
-                    self.folder.display()
+                    "`{text}` is no folder that is there, and git says: {}",
+                    said.lines().next().unwrap_or_default()
                 ),
                 "give a directory, or go to the repository that has the revision",
             ));
@@ -163,8 +165,12 @@ impl Git {
 
     /// What git prints; none where it fails.
     fn bytes(&self, arguments: &[&str]) -> Result<Option<Vec<u8>>, Error> {
-        let output = Command::new("git").arg("-C").arg(&self.folder).args(arguments).output();
-        let output = output.map_err(|source| Error::World { action: "start git", source })?;
+        let output = self.output(arguments)?;
         Ok(output.status.success().then_some(output.stdout))
+    }
+
+    fn output(&self, arguments: &[&str]) -> Result<Output, Error> {
+        let output = Command::new("git").arg("-C").arg(&self.folder).args(arguments).output();
+        output.map_err(|source| Error::World { action: "start git", source })
     }
 }

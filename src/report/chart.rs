@@ -13,6 +13,7 @@ mod estimates;
 mod frame;
 mod heatmap;
 mod histogram;
+mod history;
 mod lines;
 mod marks;
 mod series;
@@ -37,6 +38,8 @@ use estimates::{Source, headline};
 use frame::{Page, WIDTH};
 use svg::Anchor;
 use trials::Trials;
+
+pub use history::history_svg;
 
 /// One picture and its data.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,6 +12,7 @@ use crate::analysis::{Against, Verdict};
 use crate::record::{Manifest, Run};
 
 pub use csv::csv as comparison_csv;
+pub(super) use rows::metric;
 
 /// A run with the name that it has in a comparison.
 #[derive(Debug, Clone, Copy)]
@@ -99,7 +100,7 @@ impl ComparisonView {
 }
 
 impl List {
-    fn to_markdown(&self) -> String {
+    pub(super) fn to_markdown(&self) -> String {
         let lines = self.lines.iter().map(|line| format!("\n- {}", markdown::escape(line)));
         format!("## {}\n{}", markdown::escape(&self.title), lines.collect::<String>())
     }
@@ -147,5 +148,6 @@ fn note(margin: f64) -> Vec<String> {
             "Small: surely different, and by less than {percent} %, or than the baseline itself is known to."
         ),
         format!("Equivalent: surely not different by {percent} %. Inconclusive: more trials are needed."),
+        "What differs from one run to the next by itself is in no interval here: `runner history` shows it.".to_owned(),
     ]
 }

@@ -12,6 +12,7 @@ mod distributions;
 mod estimates;
 mod findings;
 mod grid;
+mod history;
 mod index;
 mod markdown;
 mod notes;
@@ -35,8 +36,10 @@ use crate::record::{
     read_file, read_outputs, read_run, remove_file, write_file,
 };
 
+pub use chart::history_svg;
 pub use check::{Checked, Deviation, Fault, check};
 pub use comparison::{Compared, ComparisonView, List, Named, comparison_csv};
+pub use history::{HistoryView, history_csv};
 pub use templates::Templates;
 
 /// The texts made from one run.

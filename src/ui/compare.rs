@@ -1,5 +1,5 @@
-//! A comparison of runs on a terminal: what has changed, the verdicts from the gravest on, and last how many there
-//! are of each.
+//! Runs held against each other, and the history of an experiment, on a terminal. Last comes what matters most: how many
+//! verdicts there are of each kind.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::analysis::Verdict;
 use crate::error::Error;
 use crate::record::Run;
 use crate::report::view::Table as Rows;
-use crate::report::{ComparisonView, List};
+use crate::report::{ComparisonView, HistoryView, List};
 
 const GREEN: &str = "\x1b[32m";
 
@@ -25,22 +25,39 @@ pub fn show(view: &ComparisonView) -> Result<(), Error> {
     show_text(|out| write(out, view))
 }
 
-/// The same as text without colours.
-pub fn plain(view: &ComparisonView) -> String {
+/// Prints a history.
+pub fn show_history(view: &HistoryView) -> Result<(), Error> {
+    show_text(|out| write_history(out, view))
+}
+
+/// What `write` writes, without colours.
+pub fn plain(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
     let mut out = Vec::new();
     // Nothing refuses bytes in memory.
-    let _ = write(&mut out, view);
+    let _ = write(&mut out);
     anstream::adapter::strip_str(&String::from_utf8_lossy(&out)).to_string()
 }
 
-fn write(out: &mut dyn Write, view: &ComparisonView) -> io::Result<()> {
+/// Writes a history with colours.
+pub fn write_history(out: &mut dyn Write, view: &HistoryView) -> io::Result<()> {
+    write_table(out, &view.runs, |_| "")?;
+    if !view.changed.lines.is_empty() {
+        write_list(out, &view.changed)?;
+    }
+    writeln!(out)?;
+    write_table(out, &view.table, |row| colour(view.verdicts[row]))?;
+    write_note(out, &view.note)?;
+    writeln!(out, "\n{BOLD}{}{PLAIN}", printable(&view.summary))
+}
+
+/// Writes a comparison with colours.
+pub fn write(out: &mut dyn Write, view: &ComparisonView) -> io::Result<()> {
     write_table(out, &view.runs, |_| "")?;
     view.before.iter().try_for_each(|list| write_list(out, list))?;
     if !view.table.rows.is_empty() {
         writeln!(out)?;
         write_table(out, &view.table, |row| colour(view.verdicts[row]))?;
-        writeln!(out)?;
-        view.note.iter().try_for_each(|line| writeln!(out, "{DIM}{}{PLAIN}", printable(line)))?;
+        write_note(out, &view.note)?;
     }
     view.after.iter().try_for_each(|list| write_list(out, list))?;
     writeln!(out)?;
@@ -56,17 +73,18 @@ fn colour(verdict: Option<Verdict>) -> &'static str {
     }
 }
 
-pub(super) fn write_list(out: &mut dyn Write, list: &List) -> io::Result<()> {
+fn write_note(out: &mut dyn Write, note: &[String]) -> io::Result<()> {
+    writeln!(out)?;
+    note.iter().try_for_each(|line| writeln!(out, "{DIM}{}{PLAIN}", printable(line)))
+}
+
+fn write_list(out: &mut dyn Write, list: &List) -> io::Result<()> {
     writeln!(out, "\n{BOLD}{}{PLAIN}", printable(&list.title))?;
     list.lines.iter().try_for_each(|line| writeln!(out, "  {}", printable(line)))
 }
 
 /// A table, numbers flush right, each row in a colour.
-pub(super) fn write_table(
-    out: &mut dyn Write,
-    rows: &Rows,
-    colour: impl Fn(usize) -> &'static str,
-) -> io::Result<()> {
+fn write_table(out: &mut dyn Write, rows: &Rows, colour: impl Fn(usize) -> &'static str) -> io::Result<()> {
     let header: Vec<String> = rows.columns.iter().map(|column| column.header.clone()).collect();
     let mut widths = Table::default();
     widths.measure(&header);

@@ -35,8 +35,20 @@ const NAP: &str = "workloads: {nap: {run: sleep 0.01}}\n";
 #[test]
 fn help_teaches_by_example() {
     let folder = tempfile::tempdir().unwrap();
-    let verbs =
-        ["init", "check", "plan", "explain", "run", "status", "clean", "report", "schema", "completions"];
+    let verbs = [
+        "init",
+        "check",
+        "plan",
+        "explain",
+        "run",
+        "status",
+        "clean",
+        "report",
+        "compare",
+        "history",
+        "schema",
+        "completions",
+    ];
     let mut all = String::new();
     for arguments in [vec!["--help"]].into_iter().chain(verbs.map(|verb| vec![verb, "--help"])) {
         let output = runner(folder.path(), &arguments);

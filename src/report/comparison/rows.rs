@@ -10,11 +10,13 @@ use crate::analysis::{Comparison, FEWEST, MetricKey, Pair, Verdict, quantile};
 use crate::report::cells::ratio;
 use crate::report::number::{NOTHING, fixed, place, significant};
 use crate::report::view::{Column, Table};
-use crate::units::Scale;
+use crate::units::{Scale, Unit};
 
 /// One cell and metric: its pair with each of the other runs, where there is one.
 struct Row<'a> {
     pairs: Vec<Option<&'a Pair<'a>>>,
+    /// Whether no trial of the cell is ok in that run, though some were in the baseline.
+    is_broken: Vec<bool>,
     scale: Scale,
 }
 
@@ -43,17 +45,33 @@ fn rows<'a>(baseline: Named<'_>, others: &[Compared<'a>]) -> Vec<Row<'a>> {
             row[column] = Some(pair);
         }
     }
-    // One scale for all cells of a metric, as in reports.
-    let mut medians: IndexMap<&MetricKey, Vec<f64>> = IndexMap::new();
-    for ((_, metric), pairs) in &found {
-        medians.entry(metric).or_default().extend(pairs.iter().flatten().map(|pair| median(&pair.before)));
+    // One scale for all cells of a workload and metric, as in reports.
+    let mut medians: IndexMap<Scaled<'_>, Vec<f64>> = IndexMap::new();
+    for pair in found.values().flatten().flatten() {
+        medians.entry(scaled(pair)).or_default().push(median(&pair.before));
     }
     let asked = |metric: &MetricKey| {
         let (unit, scale) = Scale::named(baseline.run.manifest.units.get(&metric.name)?)?;
         (unit == metric.unit).then_some(scale)
     };
-    let scale = |metric: &MetricKey| asked(metric).unwrap_or_else(|| metric.unit.scale(&medians[metric]));
-    found.iter().map(|((_, metric), pairs)| Row { pairs: pairs.clone(), scale: scale(metric) }).collect()
+    let row = |(cell, pairs): (&str, Vec<Option<&'a Pair<'a>>>)| {
+        let first = pairs.iter().flatten().next()?;
+        let is_broken =
+            |other: &Compared<'_>| other.against.broken.iter().any(|uneven| uneven.before.cell.cell == cell);
+        Some(Row {
+            scale: asked(&first.metric).unwrap_or_else(|| first.metric.unit.scale(&medians[&scaled(first)])),
+            is_broken: others.iter().map(is_broken).collect(),
+            pairs,
+        })
+    };
+    found.iter().filter_map(|((cell, _), pairs)| row((*cell, pairs.clone()))).collect()
+}
+
+/// What has one scale.
+type Scaled<'a> = (&'a str, &'a str, &'a Unit);
+
+fn scaled<'a>(pair: &'a Pair<'a>) -> Scaled<'a> {
+    (&pair.cell.workload, &pair.metric.name, &pair.metric.unit)
 }
 
 /// Graver verdicts first, of equal ones larger differences, else the order of the file.
@@ -68,7 +86,8 @@ fn order(one: &Row<'_>, other: &Row<'_>) -> Ordering {
 }
 
 fn gravest(row: &Row<'_>) -> Option<Verdict> {
-    row.pairs.iter().flatten().filter_map(|pair| pair.verdict()).min()
+    let broken = row.is_broken.contains(&true).then_some(Verdict::Worse);
+    row.pairs.iter().flatten().filter_map(|pair| pair.verdict()).chain(broken).min()
 }
 
 fn columns_of_one() -> Vec<Column> {
@@ -106,8 +125,10 @@ fn row_of_one(row: &Row<'_>) -> Option<Vec<String>> {
 
 fn row_of_many(row: &Row<'_>) -> Option<Vec<String>> {
     let first = row.pairs.iter().flatten().next()?;
-    let other = |pair: &Option<&Pair<'_>>| {
-        let Some(pair) = pair else { return String::new() };
+    let other = |(pair, is_broken): (&Option<&Pair<'_>>, &bool)| {
+        let Some(pair) = pair else {
+            return if *is_broken { "worse: no trial is ok".to_owned() } else { NOTHING.to_owned() };
+        };
         let ratio = pair
             .outcome
             .ok()
@@ -116,7 +137,7 @@ fn row_of_many(row: &Row<'_>) -> Option<Vec<String>> {
         format!("{} {}{ratio}", verdict(pair), value(&pair.now, &row.scale))
     };
     let fixed = [first.cell.cell.clone(), metric(&first.metric), value(&first.before, &row.scale)];
-    Some(fixed.into_iter().chain(row.pairs.iter().map(other)).collect())
+    Some(fixed.into_iter().chain(row.pairs.iter().zip(&row.is_broken).map(other)).collect())
 }
 
 /// The verdict, or why there is none.
@@ -131,7 +152,7 @@ fn verdict(pair: &Pair<'_>) -> String {
 
 /// After Holm where there is a verdict; that of the rank test alone where there is no ratio.
 fn p(pair: &Pair<'_>) -> String {
-    let write = |p: f64| if p < 0.001 { "<0.001".to_owned() } else { significant(p, 2) };
+    let write = |p: f64| if p < 0.001 { "below 0.001".to_owned() } else { significant(p, 2) };
     match (pair.outcome, pair.rank_p) {
         (Ok(comparison), _) => comparison.adjusted_p.map_or_else(|| NOTHING.to_owned(), write),
         (Err(_), Some(p)) => format!("{} by ranks", write(p)),
@@ -140,7 +161,7 @@ fn p(pair: &Pair<'_>) -> String {
 }
 
 /// `throughput`, or `throughput size=64` where labels tell several apart.
-pub(super) fn metric(metric: &MetricKey) -> String {
+pub(in crate::report) fn metric(metric: &MetricKey) -> String {
     let labels = metric.labels.iter().map(|(name, value)| format!(" {name}={value}"));
     metric.name.clone() + &labels.collect::<String>()
 }
