@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 
 use super::changed::changed;
+use super::holm::holm;
 use super::mann_whitney::mann_whitney;
 use super::refusal::Refusal;
 use super::samples::{CellSamples, Sample, samples};
 use super::summary::MetricKey;
-use super::verdict::{Comparison, Contrast, Verdict, contrast_of_samples, judge};
+use super::verdict::{ALPHA, Comparison, Contrast, FEWEST, Verdict, contrast_of_samples, judge};
 use crate::record::{PlannedCell, Run};
 use crate::units::Better;
 
@@ -65,12 +66,25 @@ pub struct Pair<'a> {
     pub outcome: Result<Comparison, Refusal>,
     /// The p-value of the rank test, before other comparisons are thought of; it is there without a ratio too.
     pub rank_p: Option<f64>,
+    /// Where there is no ratio, as with errors that were 0: whether the values have surely moved to one side, by ranks,
+    /// over all such pairs together. By how much, nothing says.
+    pub by_ranks: Option<Verdict>,
 }
 
 impl Pair<'_> {
     /// The verdict, if there is one.
     pub fn verdict(&self) -> Option<Verdict> {
-        self.outcome.ok()?.verdict
+        self.outcome.map_or(self.by_ranks, |comparison| comparison.verdict)
+    }
+
+    /// To which side the values have moved.
+    fn side(&self) -> Option<Verdict> {
+        let test = mann_whitney(&self.now, &self.before).ok()?;
+        Some(match self.better {
+            None => Verdict::Different,
+            Some(better) if (better == Better::Higher) == (test.above > test.below) => Verdict::Better,
+            Some(_) => Verdict::Worse,
+        })
     }
 }
 
@@ -138,6 +152,7 @@ impl<'a> Against<'a> {
                 better: other.better.or(better),
                 rank_p: mann_whitney(&other.values, &values).ok().map(|test| test.p()),
                 outcome: Err(Refusal::NotPositive),
+                by_ranks: None,
                 before: values,
                 now: other.values,
                 metric,
@@ -157,6 +172,15 @@ impl<'a> Against<'a> {
                 (Err(refusal), _) => Err(refusal),
                 (Ok(_), better) => judged.next().map(|one| one.towards(better)).ok_or(Refusal::NotFinite),
             };
+        }
+        let without: Vec<usize> = (0..self.pairs.len())
+            .filter(|place| self.pairs[*place].outcome.is_err() && self.pairs[*place].rank_p.is_some())
+            .filter(|place| self.pairs[*place].now.len().min(self.pairs[*place].before.len()) >= FEWEST)
+            .collect();
+        let p_values: Vec<f64> = without.iter().filter_map(|place| self.pairs[*place].rank_p).collect();
+        for (place, p) in without.into_iter().zip(holm(&p_values)?) {
+            let side = self.pairs[place].side();
+            self.pairs[place].by_ranks = side.filter(|_| p < ALPHA);
         }
         Ok(())
     }

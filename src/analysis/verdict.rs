@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
+use statrs::distribution::{ContinuousCDF, Normal};
+
 use super::compare::Ratio;
 use super::equivalence::equivalence;
 use super::holm::holm;
 use super::interval::{Interval, LEVEL};
 use super::mann_whitney::mann_whitney;
-use super::needed::trials_needed;
 use super::paired::{paired_difference, signed_rank};
 use super::ratio::logarithm_of_ratio;
 use super::refusal::{Refusal, check_positive};
-use super::student::{Estimate, critical};
-use super::welch::mean_and_error;
+use super::student::{Estimate, upper_tail};
 use crate::units::Better;
 
 /// By how much two must differ for it to matter, as a part, where nobody says otherwise.
@@ -21,20 +21,22 @@ pub const MARGIN: f64 = 0.02;
 /// The smallest sample of which a verdict is given.
 pub const FEWEST: usize = 4;
 /// How often, over a family of comparisons, chance alone may claim a difference.
-const ALPHA: f64 = 0.05;
+pub(super) const ALPHA: f64 = 0.05;
+/// More trials than this nobody runs.
+const MOST: f64 = 1e9;
 
 /// What may be said of a value against its baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// Surely different, to the bad side, and by more than the margin.
+    /// Surely different by more than the margin, to the bad side.
     Worse,
-    /// Surely different, to the good side, and by more than the margin.
+    /// Surely different by more than the margin, to the good side.
     Better,
-    /// Surely different, by more than the margin, of a metric without a good side.
+    /// Surely different by more than the margin, of a metric without a good side.
     Different,
-    /// Surely different, but by less than the margin.
+    /// Surely different, and perhaps by less than the margin.
     Small,
-    /// Surely not different by the margin.
+    /// Surely within the margin.
     Equivalent,
     /// None of these can be said.
     Inconclusive,
@@ -77,8 +79,6 @@ pub struct Contrast {
     pub p: f64,
     /// The same by ranks alone; none where a rank test says nothing.
     pub rank_p: Option<f64>,
-    /// How far the baseline itself can be off: the half-width of the 95 % interval of its geometric mean, as a part.
-    pub noise: f64,
 }
 
 /// A contrast with its verdict.
@@ -88,12 +88,12 @@ pub struct Comparison {
     pub contrast: Contrast,
     /// The p-value after Holm, over all that were judged together; none where there is no verdict.
     pub adjusted_p: Option<f64>,
-    /// What a difference has to exceed to be more than small, as a part: the margin that was asked for, or the noise.
+    /// By how much two must differ for it to matter, as a part.
     pub margin: f64,
     /// None below [`FEWEST`] pairs or values.
     pub verdict: Option<Verdict>,
-    /// How many trials it would take for the interval of the ratio to be as narrow as the margin that was asked for;
-    /// of an inconclusive one alone.
+    /// How many trials it would take to find two that are equal equivalent, with a probability of 90 %; of an
+    /// inconclusive one alone, and none where as many were made: then the truth is near the margin.
     pub needed: Option<usize>,
 }
 
@@ -107,7 +107,7 @@ pub fn paired_contrast(values: &[(u32, f64)], baseline: &[(u32, f64)]) -> Result
     let (above, below) = (logarithms(&values)?, logarithms(&baseline)?);
     let rank_p = signed_rank(&above, &below).ok().map(|test| test.exact.unwrap_or(test.normal));
     let logarithm = paired_difference(&above, &below);
-    contrast(values.len(), logarithm, above[0] - below[0], rank_p, &below)
+    contrast(values.len(), logarithm, above[0] - below[0], rank_p)
 }
 
 /// Contrasts two samples that were measured apart, such as those of two runs: Welch's test on the logarithms. Refused
@@ -116,7 +116,7 @@ pub fn contrast_of_samples(values: &[f64], baseline: &[f64]) -> Result<Contrast,
     let (above, below) = (logarithms(values)?, logarithms(baseline)?);
     let rank_p = mann_whitney(values, baseline).ok().map(|test| test.p());
     let size = values.len().min(baseline.len());
-    contrast(size, logarithm_of_ratio(baseline, values), above[0] - below[0], rank_p, &below)
+    contrast(size, logarithm_of_ratio(baseline, values), above[0] - below[0], rank_p)
 }
 
 fn logarithms(sample: &[f64]) -> Result<Vec<f64>, Refusal> {
@@ -130,46 +130,55 @@ fn contrast(
     logarithm: Result<Estimate, Refusal>,
     constant: f64,
     rank_p: Option<f64>,
-    baseline: &[f64],
 ) -> Result<Contrast, Refusal> {
-    let (mean, error) = mean_and_error(baseline)?;
-    let half_width = critical(baseline.len() as f64 - 1.0, LEVEL)? * error.sqrt();
-    let noise = if mean.is_finite() { half_width.exp_m1() } else { f64::INFINITY };
     match logarithm {
         Ok(logarithm) => {
             let ratio = Ratio::of_logarithm(&logarithm, LEVEL)?;
-            Ok(Contrast { size, ratio, logarithm: Some(logarithm), p: logarithm.p()?, rank_p, noise })
+            Ok(Contrast { size, ratio, logarithm: Some(logarithm), p: logarithm.p()?, rank_p })
         }
         Err(Refusal::Constant) => {
             // Equal but for the last bits is equal.
             let estimate = if constant.abs() < 1e-12 { 1.0 } else { constant.exp() };
             let ratio = Ratio { estimate, interval: Interval { low: estimate, high: estimate } };
             let p = if estimate == 1.0 { 1.0 } else { 0.0 };
-            Ok(Contrast { size, ratio, logarithm: None, p, rank_p, noise })
+            Ok(Contrast { size, ratio, logarithm: None, p, rank_p })
         }
         Err(refusal) => Err(refusal),
     }
 }
 
-/// The verdicts of a family of contrasts, in the order given. A difference is sure where Holm's procedure over those
-/// with a verdict claims it at 5 %; it is more than small where the ratio is further from 1 than `margin` (0.02 for
-/// 2 %) and than the noise of its baseline. Two are equivalent by the two one-sided tests at `margin` alone: noise must
-/// not make things equal.
+/// The verdicts of a family of contrasts, in the order given, with a `margin` of 0.02 for 2 %. Each of the three
+/// questions is answered for the family as a whole, by Holm's procedure at 5 % over those with a verdict: whether the ratio
+/// is not 1, whether it is further from 1 than the margin, and whether it is nearer (the two one-sided tests of
+/// equivalence).
 pub fn judge(
     contrasts: &[Contrast],
     better: Option<Better>,
     margin: f64,
 ) -> Result<Vec<Comparison>, Refusal> {
-    let has_verdict = |contrast: &Contrast| contrast.size >= FEWEST;
-    let counted: Vec<f64> =
-        contrasts.iter().filter(|one| has_verdict(one)).map(|contrast| contrast.p).collect();
-    let mut adjusted = holm(&counted)?.into_iter();
+    let has_verdict = |contrast: &&Contrast| contrast.size >= FEWEST;
+    let adjusted = |p: &dyn Fn(&Contrast) -> f64| -> Result<std::vec::IntoIter<f64>, Refusal> {
+        let of_counted: Vec<f64> = contrasts.iter().filter(has_verdict).map(p).collect();
+        Ok(holm(&of_counted)?.into_iter())
+    };
+    let mut differs = adjusted(&|contrast| contrast.p)?;
+    let mut is_beyond = adjusted(&|contrast| contrast.beyond(margin))?;
+    let mut is_within = adjusted(&|contrast| contrast.within(margin))?;
     let comparison = |contrast: &Contrast| {
-        let adjusted_p = if has_verdict(contrast) { adjusted.next() } else { None };
-        let verdict = adjusted_p.map(|p| contrast.verdict(p, better, margin));
+        let answers = match has_verdict(&contrast) {
+            true => differs.next().zip(is_beyond.next()).zip(is_within.next()),
+            false => None,
+        };
+        let verdict = answers.map(|((differs, beyond), within)| match () {
+            () if differs < ALPHA && beyond < ALPHA => contrast.side(better),
+            () if within < ALPHA && differs >= ALPHA => Verdict::Equivalent,
+            () if differs < ALPHA => Verdict::Small,
+            () => Verdict::Inconclusive,
+        });
         let is_open = verdict == Some(Verdict::Inconclusive);
         let needed = is_open.then(|| contrast.needed(margin)).flatten();
-        Comparison { contrast: *contrast, adjusted_p, margin: margin.max(contrast.noise), verdict, needed }
+        let adjusted_p = answers.map(|((differs, _), _)| differs);
+        Comparison { contrast: *contrast, adjusted_p, margin, verdict, needed }
     };
     Ok(contrasts.iter().map(comparison).collect())
 }
@@ -178,45 +187,48 @@ impl Comparison {
     /// The same of a metric with that good side, for a family that was judged without one.
     #[must_use]
     pub fn towards(self, better: Option<Better>) -> Self {
-        let is_higher = self.contrast.ratio.estimate > 1.0;
-        let verdict = match (self.verdict, better) {
-            (Some(Verdict::Different), Some(better)) if (better == Better::Higher) == is_higher => {
-                Some(Verdict::Better)
-            }
-            (Some(Verdict::Different), Some(_)) => Some(Verdict::Worse),
-            (verdict, _) => verdict,
+        let verdict = match self.verdict {
+            Some(Verdict::Different) => Some(self.contrast.side(better)),
+            verdict => verdict,
         };
         Self { verdict, ..self }
     }
 }
 
 impl Contrast {
-    fn verdict(&self, adjusted_p: f64, better: Option<Better>, margin: f64) -> Verdict {
-        let is_sure = adjusted_p < ALPHA;
-        let is_large = self.ratio.estimate.ln().abs() > margin.max(self.noise).ln_1p();
-        let is_higher = self.ratio.estimate > 1.0;
-        match (is_sure, is_large) {
-            (true, true) => match better {
-                None => Verdict::Different,
-                Some(better) if (better == Better::Higher) == is_higher => Verdict::Better,
-                Some(_) => Verdict::Worse,
-            },
-            (true, false) => Verdict::Small,
-            (false, _) if self.is_equivalent(margin) => Verdict::Equivalent,
-            (false, _) => Verdict::Inconclusive,
+    /// The verdict on a difference that is sure and large.
+    fn side(&self, better: Option<Better>) -> Verdict {
+        match better {
+            None => Verdict::Different,
+            Some(better) if (better == Better::Higher) == (self.ratio.estimate > 1.0) => Verdict::Better,
+            Some(_) => Verdict::Worse,
         }
     }
 
-    fn is_equivalent(&self, margin: f64) -> bool {
+    /// How often a ratio at the margin seems so far from 1, or further.
+    fn beyond(&self, margin: f64) -> f64 {
+        let Some(Estimate { value, standard_error, freedom }) = self.logarithm else {
+            return if self.ratio.estimate.ln().abs() > margin.ln_1p() { 0.0 } else { 1.0 };
+        };
+        upper_tail((value.abs() - margin.ln_1p()) / standard_error, freedom).unwrap_or(1.0)
+    }
+
+    /// How often a ratio at the margin seems so near to 1, or nearer.
+    fn within(&self, margin: f64) -> f64 {
         match &self.logarithm {
-            Some(logarithm) => equivalence(logarithm, margin, ALPHA).is_ok_and(|found| found.is_equivalent),
-            None => self.ratio.estimate.ln().abs() < margin.ln_1p(),
+            Some(logarithm) => equivalence(logarithm, margin, ALPHA).map_or(1.0, |found| found.p),
+            None if self.ratio.estimate.ln().abs() < margin.ln_1p() => 0.0,
+            None => 1.0,
         }
     }
 
+    /// See [`Comparison::needed`]: ((z(1 − 5 %) + z(1 − 10 % / 2)) · sd / ln(1 + margin))², Julious 2004 for two that
+    /// are equal.
     fn needed(&self, margin: f64) -> Option<usize> {
         let sd = self.logarithm.as_ref()?.standard_error * (self.size as f64).sqrt();
-        trials_needed(sd, margin.ln_1p(), LEVEL).ok()
+        let z = Normal::standard().inverse_cdf(1.0 - ALPHA);
+        let needed = (2.0 * z * sd / margin.ln_1p()).powi(2).ceil();
+        (needed.is_finite() && needed > self.size as f64 && needed < MOST).then_some(needed as usize)
     }
 }
 
@@ -284,27 +296,50 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn noise_makes_a_difference_small_and_never_two_equal() {
-        // Pairs that share a spread of 30 %: the difference of 5 % is sure, but the baseline is not known to 5 %.
+    fn what_pairs_share_takes_nothing_from_a_difference() {
+        // Blocks that drift by 30 %: three times as much in each is three times as much.
         let base = around(100.0, 0.3);
-        let values: Vec<f64> = base.iter().zip(around(1.05, 0.002)).map(|(base, part)| base * part).collect();
+        let values: Vec<f64> = base.iter().zip(around(3.0, 0.002)).map(|(base, part)| base * part).collect();
         let contrast = paired_contrast(&by_repetition(&values), &by_repetition(&base)).unwrap();
         let comparison = judge(&[contrast], Some(Better::Higher), MARGIN).unwrap()[0];
-        assert_eq!(comparison.verdict, Some(Verdict::Small));
-        assert!(comparison.margin > 0.1 && comparison.adjusted_p.unwrap() < 1e-6, "{comparison:?}");
+        assert_eq!(comparison.verdict, Some(Verdict::Better), "{comparison:?}");
         // The same spread without pairs: nothing is known, least of all that they are equal.
         assert_eq!(verdict(&around(100.0, 0.3), &base, None), Some(Verdict::Inconclusive));
     }
 
     #[test]
-    fn what_an_open_one_needs_is_what_narrows_its_interval_to_the_margin() {
-        let contrast = contrast_of_samples(&around(101.0, 0.1), &around(100.0, 0.1)).unwrap();
+    fn large_means_that_the_margin_is_surely_exceeded() {
+        // 2.2 % more, known to half a percent: surely more, but not surely by 2 %.
+        let base = around(100.0, 0.005);
+        assert_eq!(verdict(&around(102.2, 0.005), &base, Some(Better::Higher)), Some(Verdict::Small));
+        assert_eq!(verdict(&around(104.0, 0.005), &base, Some(Better::Higher)), Some(Verdict::Better));
+    }
+
+    #[test]
+    fn what_an_open_one_needs_finds_two_that_are_equal_equivalent() {
+        use rand::{Rng, SeedableRng};
+        let contrast = contrast_of_samples(&around(101.0, 0.05), &around(100.0, 0.05)).unwrap();
         let needed = judge(&[contrast], None, MARGIN).unwrap()[0].needed.unwrap();
-        let half = |n: usize| {
-            let sd = contrast.logarithm.unwrap().standard_error * 8_f64.sqrt();
-            critical(n as f64 - 1.0, LEVEL).unwrap() * sd / (n as f64).sqrt()
-        };
-        assert!(half(needed) <= MARGIN.ln_1p() && half(needed - 1) > MARGIN.ln_1p(), "{needed}");
+        let sd = contrast.logarithm.unwrap().standard_error * 8_f64.sqrt();
+        let mut random = rand_pcg::Pcg64::seed_from_u64(1);
+        let mut normal =
+            || Normal::standard().inverse_cdf((f64::from(random.next_u32()) + 0.5) / 4_294_967_296.0);
+        let runs = 400;
+        let found = (0..runs).filter(|_| {
+            let values: Vec<(u32, f64)> = (0..needed as u32).map(|n| (n, (sd * normal()).exp())).collect();
+            let ones: Vec<(u32, f64)> = values.iter().map(|(n, _)| (*n, 1.0)).collect();
+            let contrast = paired_contrast(&values, &ones).unwrap();
+            judge(&[contrast], None, MARGIN).unwrap()[0].verdict == Some(Verdict::Equivalent)
+        });
+        let part = found.count() as f64 / f64::from(runs);
+        // A difference that is none is taken for one in one of twenty besides.
+        assert!((0.8..0.96).contains(&part), "{needed}: {part}");
+        // As many were made, and still nothing can be said: the truth is near the margin.
+        let near = contrast_of_samples(&around(101.8, 0.01), &around(100.0, 0.01)).unwrap();
+        let judged = judge(&[near; 4], None, MARGIN).unwrap()[0];
+        assert!(
+            judged.verdict != Some(Verdict::Inconclusive) || judged.needed.is_none_or(|needed| needed > 8)
+        );
     }
 
     #[test]

@@ -49,6 +49,16 @@ pub struct Reference {
     pub note: String,
 }
 
+impl Reference {
+    /// `SOURCE, DATE: NOTE`, without a full stop.
+    pub fn cited(&self) -> String {
+        let Reference { source, date, note, .. } = self;
+        let date = if date.is_empty() { String::new() } else { format!(", {date}") };
+        let note = if note.is_empty() { String::new() } else { format!(": {note}") };
+        format!("{source}{date}{note}").trim_end_matches('.').to_owned()
+    }
+}
+
 /// The figures of a CSV text with a header: `source`, `workload`, `metric`, `value` and `unit`, and where they are
 /// known `date`, `host`, `environment`, `low`, `high`, `note`, `param.NAME` and `label.NAME`. Values are converted to
 /// the base unit of the one that is named.
@@ -112,6 +122,13 @@ fn reference(header: &csv::StringRecord, row: &csv::StringRecord) -> Result<Refe
         let value = value.ok_or_else(|| format!("`{name}` is `{text}`, which is no number"))?;
         Ok(Some(scale.as_ref().map_or(value, |scale| scale.to_base(value))))
     };
+    let (value, low, high) = (number("value")?.unwrap_or_default(), number("low")?, number("high")?);
+    match (low, high) {
+        (None, None) => {}
+        (Some(low), Some(high)) if low <= value && value <= high => {}
+        (Some(_), Some(_)) => return Err("`value` does not lie between `low` and `high`".to_owned()),
+        _ => return Err("one of `low` and `high` is empty: a range has two ends".to_owned()),
+    }
     Ok(Reference {
         source: column("source"),
         date: column("date"),
@@ -121,9 +138,9 @@ fn reference(header: &csv::StringRecord, row: &csv::StringRecord) -> Result<Refe
         parameters: named("param."),
         labels: named("label."),
         metric: column("metric"),
-        value: number("value")?.unwrap_or_default(),
-        low: number("low")?,
-        high: number("high")?,
+        value,
+        low,
+        high,
         note: column("note"),
         unit,
     })
@@ -135,8 +152,8 @@ mod tests {
 
     #[test]
     fn figures_come_in_base_units() {
-        let text = "# as printed\nsource,date,workload,host,environment,param.size,metric,value,unit,high\n\
-            \"A, B\",2019-05,disk,x,native,4k,throughput, 98.5 ,MB/s,100\n";
+        let text = "# as printed\nsource,date,workload,host,environment,param.size,metric,value,unit,low,high\n\
+            \"A, B\",2019-05,disk,x,native,4k,throughput, 98.5 ,MB/s,90,100\n";
         let found = parse(text).unwrap();
         assert_eq!(
             (found.len(), &*found[0].source, found[0].value, found[0].high),
@@ -157,6 +174,14 @@ mod tests {
             (format!("{header}\na,w,m,1,s\na,w,m,x,s\n"), "line 3: `value` is `x`, which is no number"),
             (format!("{header}\n,w,m,1,s\n"), "line 2: `source` is empty"),
             (format!("{header}\na,w,m,NaN,s\n"), "line 2: `value` is `NaN`, which is no number"),
+            (
+                format!("{header},low,high\na,w,m,3,s,4,5\n"),
+                "line 2: `value` does not lie between `low` and `high`",
+            ),
+            (
+                format!("{header},low,high\na,w,m,3,s,,5\n"),
+                "line 2: one of `low` and `high` is empty: a range has two ends",
+            ),
         ] {
             assert_eq!(parse(&text).unwrap_err(), expected, "{text}");
         }

@@ -1,6 +1,8 @@
 //! The texts of single cells: `94.20 [94.15, 94.31] 10/10` for a value, and what may be said of it against its
 //! baseline.
 
+use std::collections::BTreeMap;
+
 use super::number::{NOTHING, fixed, place};
 use crate::analysis::{Comparison, FEWEST, Ratio, Refusal, Summary, Verdict};
 use crate::record::{HostCost, Reference};
@@ -49,8 +51,30 @@ pub(super) fn published(reference: &Reference, scale: &Scale) -> String {
     }
 }
 
-/// `×0.988 [0.934, 1.046] inconclusive, 140 trials`.
-pub(super) fn comparison(comparison: &Result<Comparison, Refusal>) -> String {
+/// `×0.988 [0.934, 1.046] inconclusive, 140 trials`; with `to size=64` where the baseline differs in more than it is
+/// named for, and with the number of pairs where not every trial is in one.
+pub(super) fn comparison(summary: &Summary<'_>, baseline: &BTreeMap<String, String>) -> Option<String> {
+    let judged = judged(summary.comparison.as_ref()?);
+    let to = summary.baseline.map(|other| unlike(&summary.cell.parameters, &other.parameters, baseline));
+    let to = to.filter(|to| !to.is_empty()).map(|to| format!(" to {to}")).unwrap_or_default();
+    let pairs = summary.comparison?.ok().map(|comparison| comparison.contrast.size);
+    let pairs = pairs.filter(|pairs| *pairs < summary.ok);
+    let pairs = pairs.map(|pairs| format!(", {pairs} pairs")).unwrap_or_default();
+    Some(format!("{judged}{to}{pairs}"))
+}
+
+/// The parameters of a baseline that are others than the cell's, though nobody has asked for that.
+fn unlike(
+    own: &BTreeMap<String, String>,
+    other: &BTreeMap<String, String>,
+    asked: &BTreeMap<String, String>,
+) -> String {
+    let unlike =
+        other.iter().filter(|(name, value)| !asked.contains_key(*name) && own.get(*name) != Some(value));
+    unlike.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+}
+
+fn judged(comparison: &Result<Comparison, Refusal>) -> String {
     let comparison = match comparison {
         Ok(comparison) => comparison,
         Err(Refusal::TooFew { have, .. }) => return format!("{NOTHING} {have} of 2 pairs"),
@@ -58,7 +82,9 @@ pub(super) fn comparison(comparison: &Result<Comparison, Refusal>) -> String {
     };
     let ratio = ratio(&comparison.contrast.ratio);
     match (comparison.verdict, comparison.needed) {
-        (Some(Verdict::Inconclusive), Some(needed)) => format!("{ratio} inconclusive, {needed} trials"),
+        (Some(Verdict::Inconclusive), Some(needed)) => {
+            format!("{ratio} inconclusive, {needed} trials needed")
+        }
         (Some(verdict), _) => format!("{ratio} {}", verdict.as_str()),
         (None, _) => format!("{ratio} fewer than {FEWEST} pairs"),
     }

@@ -144,10 +144,8 @@ fn note(margin: f64) -> Vec<String> {
         "Medians; × ratio to the baseline by geometric means [its 95 % interval].".to_owned(),
         "The trials of two runs are no pairs: Welch's test on logarithms, with Holm over all comparisons of a run."
             .to_owned(),
-        format!(
-            "Small: surely different, and by less than {percent} %, or than the baseline itself is known to."
-        ),
-        format!("Equivalent: surely not different by {percent} %. Inconclusive: more trials are needed."),
+        format!("Better and worse: surely different by more than {percent} %. Small: surely different, and perhaps by less."),
+        format!("Equivalent: surely within {percent} %. Inconclusive: more trials are needed."),
         "What differs from one run to the next by itself is in no interval here: `runner history` shows it.".to_owned(),
     ]
 }

@@ -16,7 +16,7 @@ const SERIES: &str = "trial cell workload host environment repetition phase seri
 
 const SUMMARY: &str = "cell workload host environment metric unit better planned ok mean median sd cov min max \
     mean_low mean_high median_low median_high ratio ratio_low ratio_high verdict mean_kind \
-    baseline p adjusted_p rank_p margin needed";
+    baseline pairs p adjusted_p rank_p margin needed";
 
 type Text = Result<String, Box<dyn Error + Send + Sync>>;
 
@@ -78,6 +78,7 @@ pub(super) fn summary(summaries: &[Summary<'_>]) -> Text {
         row.push(verdict.map(|verdict| verdict.as_str().to_owned()).unwrap_or_default());
         row.push(sample.map(|_| summary.mean.as_str().to_owned()).unwrap_or_default());
         row.push(baseline.map(|baseline| baseline.cell.clone()).unwrap_or_default());
+        row.push(comparison.map(|one| one.contrast.size.to_string()).unwrap_or_default());
         row.push(number(comparison.map(|comparison| comparison.contrast.p)));
         row.push(number(comparison.and_then(|comparison| comparison.adjusted_p)));
         row.push(number(comparison.and_then(|comparison| comparison.contrast.rank_p)));
@@ -207,7 +208,8 @@ pub(super) fn names<'a>(maps: impl Iterator<Item = &'a BTreeMap<String, String>>
 
 /// The shortest text that reads back as the same number; nothing for a number that there is not.
 pub(super) fn number(value: Option<f64>) -> String {
-    value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
+    // Adding 0 takes the sign from a 0.
+    value.filter(|value| value.is_finite()).map(|value| (value + 0.0).to_string()).unwrap_or_default()
 }
 
 pub(super) fn ends(interval: Option<Interval>) -> [String; 2] {

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::axes::{Axis, Entry};
-use super::grid::{Field, Grid};
+use super::grid::{Field, Grid, mark};
 use super::view::{MetricTable, Origin, distinct};
 use super::{cells, distributions, notes, trials};
 use crate::analysis::{Mean, Summary, differences, summarise_against, versions};
@@ -90,6 +90,17 @@ fn laid_out(run: &Run, summaries: &[Summary<'_>], layout: &TableLayout) -> Optio
     table(run, Wanted { layout, summaries: shown, rows, columns, baseline })
 }
 
+/// A sentence for each table of the file that is left out, since no cell is for it.
+pub(super) fn empty_tables(run: &Run, summaries: &[Summary<'_>]) -> Vec<String> {
+    let layouts = run.manifest.presentation.tables.iter().enumerate();
+    let empty = layouts.filter(|(_, layout)| shown_in(run, summaries, layout).is_empty());
+    let name = |(number, layout): (usize, &TableLayout)| {
+        let name = layout.title.clone().unwrap_or_else(|| format!("number {}", number + 1));
+        format!("The table {name} is left out: no cell of this run is for it.")
+    };
+    empty.map(name).collect()
+}
+
 /// Those of `summaries` that a table shows, in the order of its metrics.
 pub(super) fn shown_in<'a>(
     run: &Run,
@@ -170,7 +181,8 @@ fn table(run: &Run, wanted: Wanted<'_>) -> Option<MetricTable> {
         .collect();
     let measured = summaries.iter().map(|one| Entry::Measured(one));
     let entries: Vec<Entry<'_>> = measured.chain(published.iter().map(|one| Entry::Published(one))).collect();
-    let grid = Grid::new(&entries, wanted.rows.clone(), wanted.columns.clone(), presentation);
+    let sources = distinct(published.iter().map(|one| one.cited()).collect::<Vec<_>>().iter());
+    let grid = Grid::new(&entries, wanted.rows.clone(), wanted.columns.clone(), presentation, &sources);
     let scale = |name: &str, unit: &Unit| &scales[&(name.to_owned(), unit.clone())];
     let header = |axis: &Axis, value: &str| match axis {
         Axis::Metric => {
@@ -189,10 +201,10 @@ fn table(run: &Run, wanted: Wanted<'_>) -> Option<MetricTable> {
         }
     };
     let comparison = |number: usize| match entries[number] {
-        Entry::Measured(one) => one.comparison.as_ref().map(|comparison| {
-            let value = comparison.ok().map(|comparison| comparison.contrast.ratio.estimate);
-            let origin = Origin { value, ..trials::origin(one) };
-            Field { text: cells::comparison(comparison), origin: Some(origin) }
+        Entry::Measured(one) => cells::comparison(one, wanted.baseline).map(|text| {
+            let judged = one.comparison.and_then(Result::ok);
+            let value = judged.map(|comparison| comparison.contrast.ratio.estimate);
+            Field { text, origin: Some(Origin { value, ..trials::origin(one) }) }
         }),
         Entry::Published(_) => None,
     };
@@ -226,7 +238,10 @@ fn table(run: &Run, wanted: Wanted<'_>) -> Option<MetricTable> {
         comparison,
         price: grid.table(priced, header),
         price_unit: price.iter().flatten().map(|(_, unit)| unit.clone()).next(),
-        published: distinct(published.iter().map(|one| source(one)).collect::<Vec<_>>().iter()),
+        published: sources
+            .iter()
+            .map(|source| format!("{}: {source}", mark(source, &sources).trim_start()))
+            .collect(),
         table: grid.table(value, header)?,
     })
 }
@@ -253,14 +268,6 @@ fn prices(
     let all: Vec<_> = summaries.iter().map(price).collect();
     let units = distinct(all.iter().flatten().map(|(_, unit)| unit));
     if units.len() == 1 { all } else { Vec::new() }
-}
-
-/// `SOURCE, DATE: NOTE`.
-fn source(reference: &Reference) -> String {
-    let Reference { source, date, note, .. } = reference;
-    let date = if date.is_empty() { String::new() } else { format!(", {date}") };
-    let note = if note.is_empty() { String::new() } else { format!(": {note}") };
-    format!("{source}{date}{note}")
 }
 
 /// The parameters that tell `cells` apart.

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 
 use super::notes::names;
-use super::number::significant;
+use super::number::{decimals, fixed, place, significant};
 use super::view::MetricTable;
 use super::{distributions, estimates};
 use crate::analysis::{Comparison, Ratio, Summary, UnlikeHost, Verdict, summarise_against, unlike_hosts};
-use crate::record::{ELAPSED, Phase, PlannedCell, Run, Status, word};
+use crate::record::{ELAPSED, Phase, PlannedCell, Record, Run, Status, word};
 use crate::units::Better;
 
 /// The most sentences on differences; the tables have the others.
@@ -20,15 +20,26 @@ const MOST: usize = 6;
 pub(super) fn findings(run: &Run, summaries: &[Summary<'_>], tables: &[MetricTable]) -> Vec<String> {
     let shown = shown(run, summaries);
     let mut found = failures(run, &shown);
-    found.extend(differences(&shown));
-    found.extend(tally(&run.manifest.baseline, &shown));
-    for layout in &run.manifest.presentation.tables {
-        let Some(baseline) = &layout.baseline else { continue };
+    let layouts = &run.manifest.presentation.tables;
+    if layouts.is_empty() || layouts.iter().any(|layout| layout.baseline.is_none()) {
+        found.extend(differences(&shown));
+        found.extend(tally(&run.manifest.baseline, &shown));
+    }
+    let mut told: Vec<&BTreeMap<String, String>> = vec![&run.manifest.baseline];
+    for baseline in layouts.iter().filter_map(|layout| layout.baseline.as_ref()) {
+        if told.contains(&baseline) {
+            continue;
+        }
+        told.push(baseline);
         let own = summarise_against(run, baseline);
-        let shown = estimates::shown_in(run, &own, layout);
+        let tables = layouts.iter().filter(|layout| layout.baseline.as_ref() == Some(baseline));
+        let in_tables: Vec<_> = tables.flat_map(|layout| estimates::shown_in(run, &own, layout)).collect();
+        let shown: Vec<&Summary<'_>> =
+            own.iter().filter(|one| in_tables.iter().any(|shown| std::ptr::eq(*shown, *one))).collect();
         found.extend(differences(&shown));
         found.extend(tally(baseline, &shown));
     }
+    found.extend(estimates::empty_tables(run, summaries));
     let unlike = unlike_hosts(summaries);
     let is_shown = |one: &&UnlikeHost<'_>| {
         shown.iter().any(|shown| shown.cell.workload == one.workload && shown.metric.name == one.metric)
@@ -68,61 +79,68 @@ fn failures(run: &Run, shown: &[&Summary<'_>]) -> Vec<String> {
         let verb = if total == 1 { "trial is" } else { "trials are" };
         found.push(format!("{total} {verb} not ok ({}). See Failures.", kinds.join(", ")));
     }
-    let unknown: IndexMap<&str, ()> =
-        shown.iter().filter(|one| one.sample.is_none()).map(|one| (one.cell.cell.as_str(), ())).collect();
+    let ok: BTreeSet<&str> = run
+        .last_attempts()
+        .filter(|record| counts_as_ok(record))
+        .map(|record| record.cell.as_str())
+        .collect();
+    let unknown = run.manifest.cells.iter().filter(|cell| !ok.contains(cell.cell.as_str()));
+    let unknown: Vec<String> = unknown.map(|cell| cell.cell.clone()).collect();
     if !unknown.is_empty() {
-        let cells: Vec<String> = unknown.keys().map(|&cell| cell.to_owned()).collect();
-        found.push(format!("Nothing is known of {}: no trial is ok.", some(&cells)));
+        found.push(format!("Nothing is known of {}: no trial is ok.", some(&unknown)));
+    }
+    let lacks = |one: &&&Summary<'_>| one.sample.is_none() && ok.contains(one.cell.cell.as_str());
+    let mut lacking: IndexMap<&str, Vec<String>> = IndexMap::new();
+    for one in shown.iter().filter(lacks) {
+        lacking.entry(&one.metric.name).or_default().push(one.cell.cell.clone());
+    }
+    for (metric, cells) in lacking {
+        found.push(format!("{metric} was not found in {}, whose trials are ok.", some(&cells)));
     }
     found
+}
+
+fn counts_as_ok(record: &Record) -> bool {
+    record.phase == Phase::Measure && record.status == Status::Ok
+}
+
+/// Comparisons that only the host tells apart.
+#[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Change<'a> {
+    workload: &'a str,
+    metric: String,
+    /// The settings that are other than those of the baseline, and what they are there.
+    with: String,
+    than: String,
+    /// Those that both have and that other cells have otherwise.
+    at: String,
+    is_of_host: bool,
 }
 
 /// The sure and large differences from the baseline: those that differ in the host alone in one sentence, the largest
 /// first.
 fn differences(shown: &[&Summary<'_>]) -> Vec<String> {
-    let mut groups: IndexMap<(&str, String, String, String, Option<bool>), Vec<(&Summary<'_>, Comparison)>> =
-        IndexMap::new();
+    // Up, down, or neither for sure.
+    let mut groups: IndexMap<(Change<'_>, Option<bool>), Vec<(&Summary<'_>, Comparison)>> = IndexMap::new();
+    let mut totals: BTreeMap<Change<'_>, usize> = BTreeMap::new();
+    let varying = varying(shown);
     for one in shown {
         let (Some(Ok(comparison)), Some(baseline)) = (one.comparison, one.baseline) else { continue };
-        let (with, than) = change(one.cell, baseline);
-        let labels: Vec<String> =
-            one.metric.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let metric = [vec![one.metric.name.clone()], labels].concat().join(" ");
-        // Up, down, or neither for sure.
         let direction = is_large(&comparison).then_some(comparison.contrast.ratio.estimate > 1.0);
-        groups
-            .entry((&one.cell.workload, metric, with, than, direction))
-            .or_default()
-            .push((one, comparison));
+        groups.entry((change(one, baseline, &varying), direction)).or_default().push((one, comparison));
+        *totals.entry(change(one, baseline, &varying)).or_default() += 1;
     }
     let size = |members: &[(&Summary<'_>, Comparison)]| {
         let sizes = members.iter().map(|(_, comparison)| comparison.contrast.ratio.estimate.ln().abs());
         sizes.fold(0.0, f64::max)
     };
-    let totals: BTreeMap<(&str, &str, &str), usize> =
-        groups.iter().fold(BTreeMap::new(), |mut totals, (key, members)| {
-            *totals.entry((key.0, &*key.1, &*key.2)).or_default() += members.len();
-            totals
-        });
-    let mut sure: Vec<_> = groups.iter().filter(|((.., direction), _)| direction.is_some()).collect();
+    let mut sure: Vec<_> = groups.iter().filter(|((_, direction), _)| direction.is_some()).collect();
     sure.sort_by(|(_, one), (_, other)| size(other).total_cmp(&size(one)));
-    let sentences = sure.iter().take(MOST).map(|((workload, metric, with, than, _), members)| {
-        let ratios: Vec<f64> = members.iter().map(|(_, one)| one.contrast.ratio.estimate).collect();
-        let hosts: Vec<String> = members.iter().map(|(one, _)| one.cell.host.clone()).collect();
-        let total = totals[&(*workload, metric.as_str(), with.as_str())];
-        let of = if total > 1 { format!(" ({} of {total} hosts)", hosts.len()) } else { String::new() };
-        let interval = match members.as_slice() {
-            [(_, one)] => format!(", 95 % interval {}", percents(&one.contrast.ratio)),
-            _ => String::new(),
-        };
-        let verdict = members[0].1.verdict.map_or("", Verdict::as_str);
-        format!(
-            "`{workload}`: {metric} is {} with `{than}` on {}{of}{interval}: {verdict}.",
-            by_how_much(&ratios, &format!("with `{with}`")),
-            names(&hosts)
-        )
-    });
-    let mut found: Vec<String> = sentences.collect();
+    let mut found: Vec<String> = sure
+        .iter()
+        .take(MOST)
+        .map(|((change, _), members)| sentence(change, members, totals[change]))
+        .collect();
     if sure.len() > MOST {
         found.push(format!(
             "{} more differences are sure and large; the tables have them.",
@@ -132,23 +150,61 @@ fn differences(shown: &[&Summary<'_>]) -> Vec<String> {
     found
 }
 
-fn is_large(comparison: &Comparison) -> bool {
-    matches!(comparison.verdict, Some(Verdict::Better | Verdict::Worse | Verdict::Different))
+fn sentence(change: &Change<'_>, members: &[(&Summary<'_>, Comparison)], total: usize) -> String {
+    let Change { workload, metric, with, than, at, is_of_host } = change;
+    let ratios: Vec<f64> = members.iter().map(|(_, one)| one.contrast.ratio.estimate).collect();
+    let hosts: Vec<String> = members.iter().map(|(one, _)| one.cell.host.clone()).collect();
+    let of = if total > 1 { format!(" ({} of {total} hosts)", hosts.len()) } else { String::new() };
+    let on = if *is_of_host { String::new() } else { format!(" on {}{of}", names(&hosts)) };
+    let at = if at.is_empty() { String::new() } else { format!(" at `{at}`") };
+    let interval = match members {
+        [(_, one)] => format!(", {}", interval(&one.contrast.ratio)),
+        _ => String::new(),
+    };
+    let verdict = members[0].1.verdict.map_or("", Verdict::as_str);
+    let much = by_how_much(&ratios, &format!("with `{with}`"));
+    format!("`{workload}`: {metric} is {much} with `{than}`{at}{on}{interval}: {verdict}.")
 }
 
-/// The settings in which a cell and its baseline differ: those of the one, and those of the other.
-fn change(cell: &PlannedCell, baseline: &PlannedCell) -> (String, String) {
-    let settings = |cell: &PlannedCell| -> Vec<(String, String)> {
-        let fixed = [("host", &cell.host), ("environment", &cell.environment)];
-        let fixed = fixed.map(|(name, value)| (name.to_owned(), value.clone()));
-        fixed.into_iter().chain(cell.parameters.clone()).collect()
+/// The axes of which the cells have several values.
+fn varying(shown: &[&Summary<'_>]) -> BTreeSet<String> {
+    let mut values: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (name, value) in shown.iter().flat_map(|one| settings(one.cell)) {
+        values.entry(name).or_default().insert(value);
+    }
+    values.into_iter().filter(|(_, values)| values.len() > 1).map(|(name, _)| name).collect()
+}
+
+fn settings(cell: &PlannedCell) -> Vec<(String, String)> {
+    let fixed = [("workload", &cell.workload), ("host", &cell.host), ("environment", &cell.environment)];
+    let fixed = fixed.map(|(name, value)| (name.to_owned(), value.clone()));
+    fixed.into_iter().chain(cell.parameters.clone()).collect()
+}
+
+fn change<'a>(one: &'a Summary<'_>, baseline: &PlannedCell, varying: &BTreeSet<String>) -> Change<'a> {
+    let (own, other) = (settings(one.cell), settings(baseline));
+    let text = |settings: Vec<&(String, String)>| {
+        settings.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
     };
-    let (own, other) = (settings(cell), settings(baseline));
-    let text = |one: &[(String, String)], two: &[(String, String)]| {
-        let differing = one.iter().filter(|setting| !two.contains(setting));
-        differing.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+    let labels: Vec<String> =
+        one.metric.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let is_common = |setting: &&(String, String)| {
+        other.contains(setting)
+            && varying.contains(&setting.0)
+            && !["workload", "host"].contains(&&*setting.0)
     };
-    (text(&own, &other), text(&other, &own))
+    Change {
+        workload: &one.cell.workload,
+        metric: [vec![one.metric.name.clone()], labels].concat().join(" "),
+        with: text(own.iter().filter(|setting| !other.contains(setting)).collect()),
+        than: text(other.iter().filter(|setting| !own.contains(setting)).collect()),
+        at: text(own.iter().filter(is_common).collect()),
+        is_of_host: one.cell.host != baseline.host,
+    }
+}
+
+fn is_large(comparison: &Comparison) -> bool {
+    matches!(comparison.verdict, Some(Verdict::Better | Verdict::Worse | Verdict::Different))
 }
 
 /// How many comparisons came out how.
@@ -167,9 +223,13 @@ fn tally(baseline: &BTreeMap<String, String>, shown: &[&Summary<'_>]) -> Option<
     let needed: Vec<usize> = compared.iter().filter_map(|one| one.as_ref().ok()?.needed).collect();
     let needed = match (needed.iter().min(), needed.iter().max()) {
         (Some(least), Some(most)) if least < most => {
-            format!("; {least} to {most} trials a cell would narrow the open ones to the margin")
+            format!(
+                "; to find them equivalent, if they are equal, takes some {least} to {most} trials a cell"
+            )
         }
-        (Some(least), _) => format!("; {least} trials a cell would narrow it to the margin"),
+        (Some(least), _) => {
+            format!("; to find it equivalent, if it is equal, takes some {least} trials a cell")
+        }
         _ => String::new(),
     };
     let baseline: Vec<String> = baseline.iter().map(|(axis, value)| format!("{axis}={value}")).collect();
@@ -232,8 +292,11 @@ fn by_how_much(ratios: &[f64], place: &str) -> String {
     };
     let mut sizes: Vec<f64> = ratios.iter().map(size).collect();
     sizes.sort_by(f64::total_cmp);
-    // 99.9 % lower is not 100 % lower.
-    let write = |size: f64| significant(size, if is_lower && size >= 99.0 { 3 } else { 2 });
+    // 99.99 % lower is not 100 % lower: what is left has two digits.
+    let write = |size: f64| match is_lower && size >= 99.0 {
+        true => fixed(size, decimals(100.0 - size, 2)),
+        false => significant(size, 2),
+    };
     let (low, high) = (write(sizes[0]), write(sizes[sizes.len() - 1]));
     let range = if low == high { low } else { format!("{low}–{high}") };
     match (is_lower, is_twice) {
@@ -243,12 +306,10 @@ fn by_how_much(ratios: &[f64], place: &str) -> String {
     }
 }
 
-/// The interval of a ratio as a change: `-18 to -12 %`.
-fn percents(ratio: &Ratio) -> String {
-    let write = |ratio: f64| {
-        format!("{}{}", if ratio >= 1.0 { "+" } else { "−" }, significant((ratio - 1.0).abs() * 100.0, 2))
-    };
-    format!("{} to {} %", write(ratio.interval.low), write(ratio.interval.high))
+/// `95 % interval ×0.82 to ×0.88`.
+fn interval(ratio: &Ratio) -> String {
+    let place = place(ratio.estimate, Some((ratio.interval.low, ratio.interval.high)));
+    format!("95 % interval ×{} to ×{}", fixed(ratio.interval.low, place), fixed(ratio.interval.high, place))
 }
 
 /// The first few as code, and how many there are besides.
@@ -270,7 +331,8 @@ mod tests {
             (&[0.82, 0.88], "12–18 % lower there than"),
             (&[1.051, 1.049], "4.9–5.1 % higher there than"),
             (&[2.13, 1.5], "1.5–2.1 times as high there as"),
-            (&[0.001], "99.9 % lower there than"),
+            (&[0.001], "99.90 % lower there than"),
+            (&[1e-4], "99.990 % lower there than"),
         ] {
             assert_eq!(by_how_much(ratios, "there"), text, "{ratios:?}");
         }

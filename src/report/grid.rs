@@ -1,11 +1,13 @@
 //! Which cell of a table each entry stands in: rows and columns by the axes that were asked for, and further rows
 //! where those would put two into one place. Read [`Grid::new`].
 
+use std::collections::btree_map::Entry as Entries;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::axes::{Axis, Entry, all_axes};
+use super::number::NOTHING;
 use super::view::{Column, Origin, Table, distinct};
-use crate::record::Presentation;
+use crate::record::{Presentation, Reference};
 
 /// A key: the values of the axes of rows or columns.
 type Key = Vec<String>;
@@ -28,7 +30,7 @@ pub(super) struct Grid {
 }
 
 /// What marks a row of published figures.
-pub(super) const PUBLISHED: &str = " †";
+const PUBLISHED: &str = " †";
 
 impl Grid {
     pub(super) fn new(
@@ -36,6 +38,7 @@ impl Grid {
         mut row_axes: Vec<Axis>,
         column_axes: Vec<Axis>,
         presentation: &Presentation,
+        sources: &[String],
     ) -> Self {
         let keys = |axes: &[Axis], entry: Entry<'_>| -> Key {
             axes.iter().map(|axis| axis.value(entry, presentation)).collect()
@@ -60,9 +63,9 @@ impl Grid {
             distinct(measured.iter().map(|entry| keys(&column_axes, *entry)).collect::<Vec<_>>().iter());
         let place = |entry: &Entry<'_>| {
             let (mut row, mut column) = (keys(&row_axes, *entry), keys(&column_axes, *entry));
-            if matches!(entry, Entry::Published(_)) {
-                row[0].push_str(PUBLISHED);
-                column = only_fitting(&columns, &column).unwrap_or(column);
+            if let Entry::Published(figure) = entry {
+                row = published_row(figure, row, &[&row_axes[..], &column_axes].concat(), sources);
+                column = only_fitting(&columns, &column, &column_axes).unwrap_or(column);
             }
             (row, column)
         };
@@ -79,12 +82,15 @@ impl Grid {
         field: impl Fn(usize) -> Option<Field>,
         header: impl Fn(&Axis, &str) -> String,
     ) -> Option<Table> {
-        let fields: BTreeMap<(&Key, &Key), Field> = self
-            .places
-            .iter()
-            .enumerate()
-            .filter_map(|(number, (row, column))| Some(((row, column), field(number)?)))
-            .collect();
+        let mut fields: BTreeMap<(&Key, &Key), Field> = BTreeMap::new();
+        for (number, (row, column)) in self.places.iter().enumerate() {
+            let Some(field) = field(number) else { continue };
+            match fields.entry((row, column)) {
+                Entries::Vacant(place) => drop(place.insert(field)),
+                // One source with two figures for one place: both are told.
+                Entries::Occupied(mut place) => place.get_mut().text.push_str(&format!("; {}", field.text)),
+            }
+        }
         let (in_rows, in_columns): (BTreeSet<&Key>, BTreeSet<&Key>) = fields.keys().copied().unzip();
         let used_columns: Vec<&Key> =
             self.columns.iter().filter(|column| in_columns.contains(column)).collect();
@@ -102,16 +108,49 @@ impl Grid {
         let columns = self.row_axes.iter().map(|axis| Column::text(axis.header()));
         let figures = used_columns.iter().map(|key| {
             let parts = self.column_axes.iter().zip(*key).map(|(axis, value)| header(axis, value));
-            Column::number(parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "))
+            let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+            Column::number(if parts.is_empty() { NOTHING.to_owned() } else { parts.join(", ") })
         });
         let columns = columns.chain(figures).collect();
         (!rows.is_empty()).then_some(Table { columns, rows, origins })
     }
 }
 
-/// The only one of `columns` that has every value that `key` has.
-fn only_fitting(columns: &[Key], key: &Key) -> Option<Key> {
-    let fits = |column: &&Key| column.iter().zip(key).all(|(own, wanted)| wanted.is_empty() || own == wanted);
+/// The row of a published figure: what tells it apart and is no axis of the table stands in its name, then the mark
+/// of its source.
+fn published_row(figure: &Reference, mut row: Key, axes: &[Axis], sources: &[String]) -> Key {
+    let own = [(Axis::Host, &figure.host), (Axis::Environment, &figure.environment)];
+    let own = own.into_iter().map(|(axis, value)| (axis, value.clone()));
+    let parameters =
+        figure.parameters.iter().map(|(name, value)| (Axis::Parameter(name.clone()), value.clone()));
+    let labels = figure.labels.iter().map(|(name, value)| (Axis::Label(name.clone()), value.clone()));
+    let others =
+        own.chain(parameters).chain(labels).filter(|(axis, value)| !axes.contains(axis) && !value.is_empty());
+    let mut name: Vec<String> = others.map(|(axis, value)| axis.in_header(&value)).collect();
+    if !row[0].is_empty() {
+        name.insert(0, row[0].clone());
+    }
+    row[0] = format!("{}{}", name.join(", "), mark(&figure.cited(), sources));
+    row
+}
+
+/// ` †`, with the number of its source where there are several.
+pub(super) fn mark(source: &str, sources: &[String]) -> String {
+    match sources.iter().position(|known| known == source) {
+        Some(number) if sources.len() > 1 => format!("{PUBLISHED}{}", number + 1),
+        _ => PUBLISHED.to_owned(),
+    }
+}
+
+/// The only one of `columns` that has every value that `key` has: a parameter that a source does not tell is not held
+/// against it.
+fn only_fitting(columns: &[Key], key: &Key, axes: &[Axis]) -> Option<Key> {
+    let fits = |column: &&Key| {
+        let mut values = column.iter().zip(key).zip(axes);
+        values.all(|((own, wanted), axis)| {
+            own == wanted || wanted.is_empty() && matches!(axis, Axis::Parameter(_) | Axis::Label(_))
+        })
+    };
     let mut fitting = columns.iter().filter(fits);
     fitting.next().filter(|_| fitting.next().is_none()).cloned()
 }

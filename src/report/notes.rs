@@ -69,18 +69,16 @@ pub(super) fn difference(difference: &Difference) -> String {
     difference.groups.iter().enumerate().map(phrase).collect::<Vec<_>>().join(", ")
 }
 
-/// What the verdicts on `summaries` mean.
+/// What the verdicts on `summaries` mean, without the last full stop.
 pub(super) fn verdicts(summaries: &[&Summary<'_>]) -> String {
     let of = |one: &&Summary<'_>| one.comparison.and_then(Result::ok)?.verdict;
     let found: BTreeSet<Verdict> = summaries.iter().filter_map(of).collect();
     let meaning = |verdict: &Verdict| match verdict {
-        Verdict::Worse | Verdict::Better | Verdict::Different => {
-            "surely different over all of the table (Holm, 5 %), by more than 2 % and than the baseline can be off by"
-        }
-        Verdict::Small => "surely different, but by less than that",
+        Verdict::Worse | Verdict::Better | Verdict::Different => "surely different by more than 2 %",
+        Verdict::Small => "surely different, and perhaps by less than 2 %",
         Verdict::Equivalent => "surely within 2 %",
         Verdict::Inconclusive => {
-            "none of these can be said; so many trials a cell would narrow the interval to 2 %"
+            "none of these can be said; with so many trials two that are equal would be found equivalent nine times of ten"
         }
     };
     let mut meanings: Vec<(String, &str)> = Vec::new();
@@ -91,8 +89,12 @@ pub(super) fn verdicts(summaries: &[&Summary<'_>]) -> String {
             None => meanings.push((format!("`{}`", verdict.as_str()), meaning)),
         }
     }
-    let texts = meanings.into_iter().map(|(words, meaning)| format!("{words}: {meaning}."));
-    texts.collect::<Vec<_>>().join(" ")
+    let mut texts: Vec<String> =
+        meanings.into_iter().map(|(words, meaning)| format!("{words}: {meaning}")).collect();
+    if found.iter().any(|verdict| *verdict != Verdict::Inconclusive) {
+        texts.push("Surely: at 5 % over all cells of a workload and metric together, by Holm".to_owned());
+    }
+    texts.join(". ")
 }
 
 /// `a`, `b` and `c`, each as code.

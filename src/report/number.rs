@@ -3,7 +3,7 @@
 
 /// How many decimals show `value` with `digits` significant digits; negative where whole digits are not
 /// significant.
-fn decimals(value: f64, digits: usize) -> i32 {
+pub(super) fn decimals(value: f64, digits: usize) -> i32 {
     // The exponent after rounding to that many digits: 0.0996 with two digits is 0.10.
     let rounded = format!("{value:.*e}", digits.saturating_sub(1));
     let exponent = rounded.rsplit_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
@@ -29,12 +29,17 @@ pub(super) fn fixed(value: f64, decimals: i32) -> String {
     if !value.is_finite() {
         return NOTHING.to_owned();
     }
-    match usize::try_from(decimals) {
+    let text = match usize::try_from(decimals) {
         Ok(decimals) => format!("{value:.decimals$}"),
         Err(_) => {
             let place = 10_f64.powi(-decimals);
             format!("{:.0}", (value / place).round() * place)
         }
+    };
+    // What is not 0 does not read 0.
+    match value != 0.0 && text.parse::<f64>().is_ok_and(|shown| shown == 0.0) {
+        true => format!("{value:.1e}"),
+        false => text,
     }
 }
 
@@ -62,6 +67,8 @@ mod tests {
             (94.2345, 0.0, "94.23"),
             (0.0, 0.0, "0.000"),
             (1.0, 1e-30, "1.000000000000"),
+            (1e-15, 1e-16, "1.0e-15"),
+            (1.0, 1e9, "1.0"),
             (f64::INFINITY, 1.0, "–"),
         ] {
             // Around 0: around the value the smallest half-width would be lost.

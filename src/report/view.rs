@@ -151,13 +151,13 @@ pub struct MetricTable {
     pub table: Table,
     /// For each cell that has a baseline the ratio, its interval and the verdict; none where no cell has one.
     pub comparison: Option<Table>,
-    /// What the verdicts in that table mean; empty where it has none.
+    /// What the verdicts in that table mean, without the last full stop; empty where it has none.
     pub verdicts: String,
     /// What each value costs, or gives for its cost; none where costs are not known.
     pub price: Option<Table>,
     /// The unit of that table.
     pub price_unit: Option<String>,
-    /// Where its published figures come from, whose rows are marked `†`; empty where there are none.
+    /// The marks of the rows of published figures, each with its source: `†: SOURCE`; empty where there are none.
     pub published: Vec<String>,
 }
 

@@ -76,6 +76,13 @@ impl Names {
         Names(self.0.iter().cloned().chain(more.into_iter().map(Into::into)).collect())
     }
 
+    /// These names but one.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.0.remove(name);
+        self
+    }
+
     /// Variables of the environment are known by who runs it, not by the file.
     fn has(&self, name: &str) -> bool {
         name.starts_with(VARIABLE)
