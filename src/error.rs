@@ -3,6 +3,7 @@
 
 use crate::diagnostic::Problems;
 use crate::record::RecordError;
+use crate::report::ReportError;
 use crate::transports::TransportError;
 
 /// Why a command could not do its work.
@@ -36,6 +37,15 @@ pub enum Error {
         /// Why it failed.
         source: std::io::Error,
     },
+}
+
+impl From<ReportError> for Error {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::Record(error) => Error::Record(error),
+            ReportError::Template(problems) => Error::File(problems),
+        }
+    }
 }
 
 impl Error {

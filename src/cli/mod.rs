@@ -107,6 +107,9 @@ pub struct RunArguments {
     /// Print the plan, as `runner plan` does, and do nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Make the report with the templates in this folder, instead of those that the file names.
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
     /// Which run is gone on with, and how.
     #[command(flatten)]
     pub resume: ResumeArguments,

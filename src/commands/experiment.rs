@@ -13,6 +13,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
+use super::templates::{self, Chosen};
 use super::{local_files, references, variables};
 use crate::cli::{AxisOption, Changes};
 use crate::diagnostic::{Problem, Problems, Sources};
@@ -27,6 +28,8 @@ pub(super) struct Experiment {
     pub spec: Spec,
     pub sources: Sources,
     pub plan: Plan,
+    /// The templates of its report, where it has some of its own.
+    pub templates: Option<Chosen>,
     /// The charts of its report.
     pub charts: Vec<ChartLayout>,
     /// Whether its seed was drawn for this command, since neither the file nor the command line has one.
@@ -54,7 +57,7 @@ pub(super) fn read_with_seed(
 ) -> Result<Experiment, Problems> {
     let mut files = vec![(Fragment::Experiment, file)];
     files.extend(changes.hosts.as_deref().map(|path| (Fragment::Hosts, path)));
-    let (mut spec, sources) = reader(changes).read(&files)?;
+    let (mut spec, mut sources) = reader(changes).read(&files)?;
     if let Some(repetitions) = changes.repetitions {
         spec.set_repetitions(repetitions);
     }
@@ -80,11 +83,26 @@ pub(super) fn read_with_seed(
     if !missing.is_empty() {
         return Err(Problems::new(missing, sources));
     }
+    let templates = match templates::of_experiment(&spec, &plan, &mut sources) {
+        Ok(templates) => templates,
+        Err(found) => return Err(Problems::new(found, sources)),
+    };
     let charts = plan::charts(&spec, &plan).map_err(|problems| Problems::new(problems, sources.clone()))?;
     let kept = Spec { title, hosts, ..spec.clone() };
     let without_draw = Spec { seed: kept.seed.clone().filter(|_| !is_seed_drawn), ..kept.clone() }.to_yaml();
     let digest = Sha256::digest(without_draw).iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Experiment { spec, sources, plan, charts, is_seed_drawn, kept, digest, secrets, references })
+    Ok(Experiment {
+        spec,
+        sources,
+        plan,
+        templates,
+        charts,
+        is_seed_drawn,
+        kept,
+        digest,
+        secrets,
+        references,
+    })
 }
 
 /// The hosts of a run, as far as it takes to connect to them.

@@ -12,12 +12,14 @@ mod history;
 mod init;
 mod local_files;
 mod plan;
+mod presentation;
 mod references;
 mod report;
 mod revision;
 mod run;
 mod schema;
 mod status;
+mod templates;
 mod variables;
 
 use std::future::Future;

@@ -7,7 +7,6 @@ mod inputs;
 mod machines;
 mod manifest;
 mod messages;
-mod presentation;
 mod recorder;
 mod resume;
 mod signals;
@@ -21,20 +20,22 @@ use tokio_util::sync::CancellationToken;
 use self::recorder::{Recorded, Recorder};
 use self::resume::Earlier;
 use super::experiment::{self, Experiment};
-use super::{block_on, plan};
+use super::{block_on, plan, templates};
 use crate::cli::{PlanFormat, RunArguments};
 use crate::error::{EXIT_FAILED_TRIALS, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::execution::Run;
 use crate::hosts::{Claim, Ledger};
-use crate::record::{RecordError, RunWriter};
+use crate::record::{RecordError, RunWriter, TemplateFile, keep_templates};
+use crate::report::{self, ReportError};
 use crate::ui::progress::Progress;
-use crate::{analysis, report, ui};
+use crate::{analysis, ui};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<u8, Error> {
     messages::heed(&arguments.messages)?;
     let id = format!("{:08x}", experiment::random() as u32);
     let Some(which) = &arguments.resume.run else {
-        let experiment = experiment::read(&arguments.file, &arguments.changes)?;
+        let mut experiment = experiment::read(&arguments.file, &arguments.changes)?;
+        choose_templates(arguments, &mut experiment)?;
         if arguments.dry_run {
             return plan::show(&experiment, &arguments.file, &arguments.results, PlanFormat::Text);
         }
@@ -49,6 +50,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<u8, Error> {
         return end(
             &arguments,
             earlier.directory(),
+            arguments.templates.as_deref().map(templates::read).transpose()?,
             Ending { has_failed: earlier.has_failed(), ..Ending::default() },
         );
     }
@@ -92,6 +94,8 @@ async fn execute(
             RunWriter::create(&arguments.results, manifest, &yaml, experiment.secrets)?
         }
     };
+    let templates = experiment.templates.map(|chosen| chosen.files).unwrap_or_default();
+    keep_templates(writer.directory(), &templates)?;
     ui::note(&format!("its results: {}", writer.directory().path().display()));
     let ledger = Ledger::open(&writer.directory().ledger(), &experiment.spec.variables)?;
     let directory = writer.directory().clone();
@@ -112,7 +116,7 @@ async fn execute(
     closed?;
     let is_interrupted = stop.is_cancelled() && !is_stopped;
     let has_failed = failed > 0 || !left.is_empty();
-    end(arguments, &directory, Ending { is_interrupted, is_stopped, has_failed })
+    end(arguments, &directory, None, Ending { is_interrupted, is_stopped, has_failed })
 }
 
 /// How a sitting has ended.
@@ -125,13 +129,18 @@ struct Ending {
     has_failed: bool,
 }
 
-/// Writes the report, and says by an exit code what became of the run.
+/// Writes the report, by the templates in `instead` or those that the run has kept, and says by an exit code what
+/// became of the run.
 fn end(
     arguments: &RunArguments,
     directory: &Path,
+    instead: Option<Vec<TemplateFile>>,
     Ending { is_interrupted, is_stopped, has_failed }: Ending,
 ) -> Result<u8, Error> {
-    let written = report::write(directory).map_err(|error| with_way_on(arguments, error))?;
+    let written = report::write_with(directory, instead.as_deref()).map_err(|error| match error {
+        ReportError::Record(error) => with_way_on(arguments, error).into(),
+        error => with_way_to_report(directory, error.into()),
+    })?;
     ui::report::show_written(&written);
     if is_interrupted || is_stopped {
         ui::resume::show_how_to_go_on(&resume::command(arguments));
@@ -140,6 +149,29 @@ fn end(
         return Ok(EXIT_INTERRUPTED);
     }
     Ok(if has_failed || is_stopped { EXIT_FAILED_TRIALS } else { EXIT_OK })
+}
+
+/// Those of the command line instead of those of the file.
+fn choose_templates(arguments: &RunArguments, experiment: &mut Experiment) -> Result<(), Error> {
+    if let Some(folder) = &arguments.templates {
+        experiment.templates = Some(templates::given(folder, experiment)?);
+    }
+    Ok(())
+}
+
+/// A template is wrong, and what was measured is safe.
+fn with_way_to_report(directory: &Path, error: Error) -> Error {
+    let Error::File(mut problems) = error else { return error };
+    let words = ["runner", "report", &directory.to_string_lossy(), "--templates", "DIR"];
+    let way = format!(
+        "what was measured is kept; make its report with corrected templates: `{}`",
+        shell_words::join(words)
+    );
+    for problem in &mut problems.problems {
+        let help = problem.help.take().map(|help| format!("{help}\n")).unwrap_or_default();
+        problem.help = Some(format!("{help}{way}"));
+    }
+    Error::File(problems)
 }
 
 fn with_way_on(arguments: &RunArguments, error: RecordError) -> RecordError {

@@ -65,7 +65,7 @@ fn shown_unit(spec: &Spec, metric: &Text, unit: &Text) -> Option<Problem> {
 }
 
 /// The base unit of a metric of `workload`, where it is known before anything is read.
-fn unit_of(workload: &Workload, name: &str) -> Option<Unit> {
+pub fn unit_of(workload: &Workload, name: &str) -> Option<Unit> {
     if name == ELAPSED {
         return Some(Unit::Second);
     }

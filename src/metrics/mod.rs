@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::units::{Better, Fixed, Unit};
 use histogram::Histogram;
 
-pub use check::{ELAPSED, check, names};
+pub use check::{ELAPSED, check, names, unit_of};
 pub use long::needed;
 pub use plausible::read_tool;
 pub use text::{clean, reason, shown};

@@ -90,6 +90,16 @@ impl RunDirectory {
     pub fn report(&self) -> PathBuf {
         self.0.join("report.md")
     }
+
+    /// The report for a browser.
+    pub fn html(&self) -> PathBuf {
+        self.0.join("report.html")
+    }
+
+    /// The copy of the templates that its report is made with; there only where it has some of its own.
+    pub fn templates(&self) -> PathBuf {
+        self.0.join("templates")
+    }
 }
 
 /// The name of a run's directory: its start in UTC without colons, `2026-11-30T11-45-12Z`.

@@ -2,6 +2,7 @@
 //! and [`Manifest`] first, then `layout.rs` for where each file lies.
 
 mod below;
+mod change;
 mod changes;
 mod error;
 mod files;
@@ -10,11 +11,13 @@ mod layout;
 mod lines;
 mod lock;
 mod newest;
+mod outputs;
 mod presentation;
 mod reader;
 mod reference;
 mod reopen;
 mod tail;
+mod templates;
 mod tried;
 mod writer;
 
@@ -34,6 +37,7 @@ pub use crate::monitor::Snapshot;
 pub use crate::plan::{Adaptive, ChartKind, ChartLayout, LogAxes, Phase};
 
 pub use below::{newest_in, optional_files, read_if_there, runs_below};
+pub use change::change_manifest;
 pub use changes::changes;
 pub use error::RecordError;
 pub use files::{list_folder, read_file, remove_file, write_file};
@@ -41,10 +45,13 @@ pub use inputs::Inputs;
 pub use layout::{RunDirectory, directory_name};
 pub use lock::{hold, is_being_written};
 pub use newest::{age, newest_run};
+pub use outputs::{OutputText, read_outputs};
 pub use presentation::{HostCost, Presentation, TableLayout};
+use reader::read_manifest;
 pub use reader::{ListedRun, Run, experiment_folder, list_ledgers, list_runs, read_run, read_status};
 pub use reference::{Reference, parse as parse_references};
 pub use reopen::{Reopened, reopen};
+pub use templates::{TEMPLATE_ENDING, TemplateFile, keep_templates, kept_templates, read_templates};
 pub use tried::Tried;
 pub use writer::RunWriter;
 
@@ -247,6 +254,10 @@ pub struct Manifest {
     /// The charts that the file asks for; empty where it leaves them to the report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub charts: Vec<ChartLayout>,
+    /// The folder of the templates of its report, as it was named; a copy of them lies in `templates/`. Missing
+    /// where the built-in ones are used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub templates: Option<String>,
     /// How many trials ended how; empty until the end.
     pub counts: BTreeMap<String, usize>,
 }

@@ -205,7 +205,7 @@ pub fn list_ledgers(results: &Path) -> Result<Vec<RunDirectory>, RecordError> {
     Ok(found)
 }
 
-fn read_manifest(directory: &RunDirectory) -> Result<Manifest, RecordError> {
+pub(super) fn read_manifest(directory: &RunDirectory) -> Result<Manifest, RecordError> {
     #[derive(Deserialize)]
     struct Version {
         format: u32,

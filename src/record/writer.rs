@@ -90,7 +90,13 @@ impl RunWriter {
         write_json(&directory.manifest(), &manifest, &secrets)?;
         // It tells what the earlier sitting did last; the others are made of what it has measured, and would be
         // taken for the result of this one if it is killed.
-        let made = [directory.report(), directory.summary(), directory.samples(), directory.series()];
+        let made = [
+            directory.report(),
+            directory.html(),
+            directory.summary(),
+            directory.samples(),
+            directory.series(),
+        ];
         for path in [directory.status()].into_iter().chain(made) {
             remove_file(&path)?;
         }
@@ -276,6 +282,7 @@ mod tests {
             units: BTreeMap::new(),
             presentation: Default::default(),
             charts: Vec::new(),
+            templates: None,
             counts: BTreeMap::new(),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::{Indexes, render};
+use super::{Indexes, ReportError, make};
 use crate::record::{RecordError, RunDirectory, optional_files, read_if_there, read_run};
 
 /// What came of a check.
@@ -45,12 +45,12 @@ pub enum Fault {
 }
 
 /// Compares every file that a report is made of, of all `runs` and of the folders of their experiments.
-pub fn check(runs: &[RunDirectory]) -> Result<Checked, RecordError> {
+pub fn check(runs: &[RunDirectory]) -> Result<Checked, ReportError> {
     let mut checked = Checked { runs: runs.len(), right: 0, deviations: Vec::new() };
     let mut indexes = Indexes::default();
     for directory in runs {
         let run = read_run(directory.path())?;
-        let report = render(&run)?;
+        let report = make(&run, None)?;
         let files = report.files(directory);
         for (path, text) in &files {
             checked.compare(path.clone(), text)?;

@@ -134,10 +134,8 @@ fn runs(baseline: Named<'_>, others: &[Compared<'_>]) -> Table {
     };
     let headers = ["", "run", "from", "experiment", "started", "ok", "commit", "runner"];
     let compared = others.iter().map(|other| row("compared", other.named));
-    Table {
-        columns: headers.map(Column::text).to_vec(),
-        rows: std::iter::once(row("baseline", baseline)).chain(compared).collect(),
-    }
+    let rows = std::iter::once(row("baseline", baseline)).chain(compared).collect();
+    Table::new(headers.map(Column::text).to_vec(), rows)
 }
 
 fn note(margin: f64) -> Vec<String> {

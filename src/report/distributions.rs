@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::estimates::{column_label, varying_parameters};
 use super::number::{NOTHING, fixed, place};
-use super::view::{Column, DistributionTable, Table, distinct};
+use super::trials;
+use super::view::{Column, DistributionTable, Origin, Table, distinct};
 use crate::analysis::{Merged, PERCENTILES, distributions};
 use crate::record::{PlannedCell, Run};
 use crate::units::{Scale, Unit};
@@ -53,6 +54,21 @@ fn table(run: &Run, all: &[&Merged<'_>]) -> Option<DistributionTable> {
         row.push(figure(scale.apply(one.histogram.max().value)));
         row
     };
+    let origins = |one: &&Merged<'_>| {
+        let texts = 3 + labels.len();
+        let name = |figure: &str| trials::metric_name(&format!("{}_{figure}", one.name), &one.labels);
+        let origin = |figure: &str, value: Option<f64>| {
+            Some(Origin { cell: one.cell.cell.clone(), metric: name(figure), value })
+        };
+        let mut row = vec![None; texts];
+        row.push(origin("count", Some(one.histogram.count() as f64)));
+        row.push(origin("mean", Some(one.histogram.mean().value)));
+        row.extend(
+            PERCENTILES.iter().map(|(figure, q)| origin(figure, one.percentile(*q).map(|(value, _)| value))),
+        );
+        row.push(origin("max", Some(one.histogram.max().value)));
+        row
+    };
     let texts = ["host", "environment"].into_iter().map(Column::text);
     let figures = ["trials", "values", "mean"].into_iter();
     let figures = figures.chain(PERCENTILES.iter().map(|(name, _)| *name)).chain(["max"]).map(Column::number);
@@ -62,6 +78,7 @@ fn table(run: &Run, all: &[&Merged<'_>]) -> Option<DistributionTable> {
         table: Table {
             columns: texts.chain(labels.iter().map(|name| Column::text(*name))).chain(figures).collect(),
             rows: all.iter().map(row).collect(),
+            origins: all.iter().map(origins).collect(),
         },
         unit: scale.name,
     })

@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::axes::{Axis, Entry};
-use super::grid::Grid;
-use super::view::{MetricTable, distinct};
-use super::{cells, distributions, notes};
+use super::grid::{Field, Grid};
+use super::view::{MetricTable, Origin, distinct};
+use super::{cells, distributions, notes, trials};
 use crate::analysis::{Mean, Summary, differences, summarise_against, versions};
 use crate::record::{ELAPSED, PlannedCell, Reference, Run, TableLayout, word};
 use crate::units::{Better, Scale, Unit};
@@ -180,14 +180,28 @@ fn table(run: &Run, wanted: Wanted<'_>) -> Option<MetricTable> {
         _ => axis.in_header(value),
     };
     let value = |number: usize| match entries[number] {
-        Entry::Measured(one) => Some(cells::value(one, scale(&one.metric.name, &one.metric.unit))),
-        Entry::Published(one) => Some(cells::published(one, scale(&one.metric, &one.unit))),
+        Entry::Measured(one) => {
+            let text = cells::value(one, scale(&one.metric.name, &one.metric.unit));
+            Some(Field { text, origin: Some(trials::origin(one)) })
+        }
+        Entry::Published(one) => {
+            Some(Field { text: cells::published(one, scale(&one.metric, &one.unit)), origin: None })
+        }
     };
     let comparison = |number: usize| match entries[number] {
-        Entry::Measured(one) => one.comparison.as_ref().map(cells::comparison),
+        Entry::Measured(one) => one.comparison.as_ref().map(|comparison| {
+            let value = comparison.ok().map(|comparison| comparison.contrast.ratio.estimate);
+            let origin = Origin { value, ..trials::origin(one) };
+            Field { text: cells::comparison(comparison), origin: Some(origin) }
+        }),
         Entry::Published(_) => None,
     };
     let price = prices(run, summaries, &scales);
+    let priced = |number: usize| {
+        let (text, _) = price.get(number)?.as_ref()?;
+        let origin = Origin { value: text.parse().ok(), ..trials::origin(summaries[number]) };
+        Some(Field { text: text.clone(), origin: Some(origin) })
+    };
     let places: Vec<&PlannedCell> = summaries.iter().map(|one| one.cell).collect();
     let unlike = metrics.first().map(|metric| differences(&places, metric, &run.hosts, &versions(run)));
     let unit = if scales.len() == 1 { scales.values().next()?.name.clone() } else { String::new() };
@@ -210,7 +224,7 @@ fn table(run: &Run, wanted: Wanted<'_>) -> Option<MetricTable> {
         baseline: comparison.is_some().then(|| settings.collect::<Vec<_>>().join(", ")),
         verdicts: notes::verdicts(summaries),
         comparison,
-        price: grid.table(|number| price.get(number)?.as_ref().map(|(text, _)| text.clone()), header),
+        price: grid.table(priced, header),
         price_unit: price.iter().flatten().map(|(_, unit)| unit.clone()).next(),
         published: distinct(published.iter().map(|one| source(one)).collect::<Vec<_>>().iter()),
         table: grid.table(value, header)?,

@@ -4,11 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::axes::{Axis, Entry, all_axes};
-use super::view::{Column, Table, distinct};
+use super::view::{Column, Origin, Table, distinct};
 use crate::record::Presentation;
 
 /// A key: the values of the axes of rows or columns.
 type Key = Vec<String>;
+
+/// What stands in one place.
+pub(super) struct Field {
+    pub text: String,
+    /// What it comes from; none of what was not measured.
+    pub origin: Option<Origin>,
+}
 
 /// The places of a table.
 pub(super) struct Grid {
@@ -65,37 +72,40 @@ impl Grid {
         Grid { row_axes, column_axes, places, rows, columns }
     }
 
-    /// The table of what `text` says of each entry, by its number. Rows and columns of which it says nothing are left
+    /// The table of what `field` gives for each entry, by its number. Rows and columns of which it says nothing are left
     /// out.
     pub(super) fn table(
         &self,
-        text: impl Fn(usize) -> Option<String>,
+        field: impl Fn(usize) -> Option<Field>,
         header: impl Fn(&Axis, &str) -> String,
     ) -> Option<Table> {
-        let texts: BTreeMap<(&Key, &Key), String> = self
+        let fields: BTreeMap<(&Key, &Key), Field> = self
             .places
             .iter()
             .enumerate()
-            .filter_map(|(number, (row, column))| Some(((row, column), text(number)?)))
+            .filter_map(|(number, (row, column))| Some(((row, column), field(number)?)))
             .collect();
-        let (in_rows, in_columns): (BTreeSet<&Key>, BTreeSet<&Key>) = texts.keys().copied().unzip();
+        let (in_rows, in_columns): (BTreeSet<&Key>, BTreeSet<&Key>) = fields.keys().copied().unzip();
         let used_columns: Vec<&Key> =
             self.columns.iter().filter(|column| in_columns.contains(column)).collect();
         let used_rows = self.rows.iter().filter(|row| in_rows.contains(row));
-        let rows: Vec<Vec<String>> = used_rows
+        let (rows, origins): (Vec<_>, Vec<_>) = used_rows
             .map(|row| {
-                let cells =
-                    used_columns.iter().map(|column| texts.get(&(row, *column)).cloned().unwrap_or_default());
-                row.iter().cloned().chain(cells).collect()
+                let own = used_columns.iter().map(|column| fields.get(&(row, *column)));
+                let texts =
+                    own.clone().map(|field| field.map_or_else(String::new, |field| field.text.clone()));
+                let origins = own.map(|field| field.and_then(|field| field.origin.clone()));
+                let texts: Vec<String> = row.iter().cloned().chain(texts).collect();
+                (texts, row.iter().map(|_| None).chain(origins).collect::<Vec<Option<Origin>>>())
             })
-            .collect();
+            .unzip();
         let columns = self.row_axes.iter().map(|axis| Column::text(axis.header()));
         let figures = used_columns.iter().map(|key| {
             let parts = self.column_axes.iter().zip(*key).map(|(axis, value)| header(axis, value));
             Column::number(parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "))
         });
         let columns = columns.chain(figures).collect();
-        (!rows.is_empty()).then_some(Table { columns, rows })
+        (!rows.is_empty()).then_some(Table { columns, rows, origins })
     }
 }
 

@@ -57,7 +57,7 @@ impl HistoryView {
             .zip(&history.changed)
             .flat_map(|(run, lines)| lines.iter().map(|line| format!("{}: {line}", run.directory.name())));
         Self {
-            table: Table { columns, rows: rows.collect() },
+            table: Table::new(columns, rows.collect()),
             verdicts: history.series.iter().map(|series| verdict(series, margin)).collect(),
             note: note(runs.len()),
             runs: table_of_runs(runs),
@@ -186,7 +186,7 @@ fn table_of_runs(runs: &[Run]) -> Table {
         vec![run.directory.name(), started(run), ok, commit, manifest.runner.clone()]
     };
     let columns = ["run", "started (UTC)", "ok", "commit", "runner"].map(Column::text);
-    Table { columns: columns.to_vec(), rows: runs.iter().map(row).collect() }
+    Table::new(columns.to_vec(), runs.iter().map(row).collect())
 }
 
 /// The start of a run to the minute.

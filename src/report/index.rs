@@ -35,7 +35,7 @@ pub(super) fn index(runs: &[ListedRun]) -> String {
         Column::text("commit"),
         Column::text("runner"),
     ];
-    let table = markdown::table(&Table { columns, rows: rows.collect() });
+    let table = markdown::table(&Table::new(columns, rows.collect()));
     format!("# {}\n\n{}{table}\n", title.unwrap_or_default(), latest.unwrap_or_default())
 }
 

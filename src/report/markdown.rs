@@ -95,6 +95,6 @@ mod tests {
 | -------- | ---------: |
 | 라떼판다 |       1\\|2 |
 | a        | 94.2 10/10 |";
-        assert_eq!(table(&Table { columns, rows }), right);
+        assert_eq!(table(&Table::new(columns, rows)), right);
     }
 }

@@ -17,31 +17,38 @@ mod index;
 mod markdown;
 mod notes;
 mod number;
+mod panels;
 mod sections;
 mod templates;
+mod trials;
 pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use crate::analysis::summarise;
+use self::chart::Chart;
+use self::view::ReportView;
+use crate::analysis::{Summary, summarise};
+use crate::diagnostic::{Problem, Problems, Sources};
 use crate::record::{
-    RecordError, Run, RunDirectory, experiment_folder, list_folder, list_runs, read_file, read_run,
-    remove_file, write_file,
+    RecordError, Run, RunDirectory, TemplateFile, experiment_folder, kept_templates, list_folder, list_runs,
+    read_file, read_outputs, read_run, remove_file, write_file,
 };
-use chart::Chart;
 
 pub use chart::history_svg;
 pub use check::{Checked, Deviation, Fault, check};
 pub use comparison::{Compared, ComparisonView, List, Named, comparison_csv};
 pub use history::{HistoryView, history_csv};
+pub use templates::Templates;
 
 /// The texts made from one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// `report.md`.
     pub markdown: String,
+    /// `report.html`.
+    pub html: String,
     /// `summary.csv`.
     pub summary: String,
     /// `samples.csv`.
@@ -50,6 +57,28 @@ pub struct Report {
     pub series: Option<String>,
     /// `charts/NAME.svg` and `charts/NAME.csv`.
     pub charts: Vec<Chart>,
+    /// What further templates give: the name of the file, and its text.
+    pub more: Vec<(String, String)>,
+}
+
+impl Report {
+    /// Every file that is made of the run in `directory`, with its text; the Markdown report first.
+    pub fn files(&self, directory: &RunDirectory) -> Vec<(PathBuf, &str)> {
+        let Report { markdown, html, summary, samples, series, charts, more } = self;
+        let mut files: Vec<(PathBuf, &str)> = vec![
+            (directory.report(), markdown),
+            (directory.summary(), summary),
+            (directory.samples(), samples),
+            (directory.html(), html),
+        ];
+        files.extend(series.iter().map(|text| (directory.series(), text.as_str())));
+        for Chart { name, svg, csv, .. } in charts {
+            let path = |extension: &str| directory.charts().join(format!("{name}.{extension}"));
+            files.extend([(path("svg"), svg.as_str()), (path("csv"), csv.as_str())]);
+        }
+        files.extend(more.iter().map(|(name, text)| (directory.path().join(name), text.as_str())));
+        files
+    }
 }
 
 /// What [`write`] left on disk.
@@ -61,55 +90,107 @@ pub struct Written {
     pub warnings: Vec<String>,
 }
 
-/// All texts of a run.
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The run can't be read, or the report not be written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A template is wrong.
+    #[error(transparent)]
+    Template(#[from] Problems),
+}
+
+/// All texts of a run, by the built-in templates. `report.html` has no texts of outputs: see [`render_with`].
 ///
 /// # Errors
+/// What a CSV can't hold.
+pub fn render(run: &Run) -> Result<Report, ReportError> {
+    rendered(run, &Templates::default(), |_| {})
+}
+
+/// All texts of a run, by `templates`, and with what its trials have printed: its outputs are read from its directory.
 ///
-/// A template that doesn't fit its view; the built-in ones do.
-pub fn render(run: &Run) -> Result<Report, RecordError> {
-    fn text<E: Into<Box<dyn Error + Send + Sync>>>(
+/// # Errors
+/// A mistake in a template, with its place; what a CSV can't hold.
+pub fn render_with(run: &Run, templates: &Templates) -> Result<Report, ReportError> {
+    rendered(run, templates, |view| {
+        let listed = view.cells.iter().flat_map(|cell| &cell.trials).map(|trial| trial.trial.as_str());
+        let listed: BTreeSet<_> = listed.collect();
+        let records = run.records.iter().filter(|record| listed.contains(record.trial.as_str()));
+        let outputs = records.flat_map(|record| &record.outputs);
+        let (each, total) = (trials::BYTES_OF_OUTPUT, trials::BYTES_OF_OUTPUTS);
+        let texts = read_outputs(&run.directory, outputs, each, total);
+        trials::put_texts(&mut view.cells, &texts);
+    })
+}
+
+fn rendered(
+    run: &Run,
+    templates: &Templates,
+    complete: impl FnOnce(&mut ReportView),
+) -> Result<Report, ReportError> {
+    fn text<T, E: Into<Box<dyn Error + Send + Sync>>>(
         path: PathBuf,
-        text: Result<String, E>,
-    ) -> Result<String, RecordError> {
+        text: Result<T, E>,
+    ) -> Result<T, RecordError> {
         text.map_err(|error| RecordError::new("render", &path, error))
     }
     let summaries = summarise(run);
-    let charts = chart::charts(run, &summaries)
-        .map_err(|error| RecordError::new("render", &run.directory.charts(), error))?;
-    let mut view = view::ReportView::new(run, &summaries);
-    view.charts = chart::views(&charts);
+    let charts = text(run.directory.charts(), chart::charts(run, &summaries))?;
+    let mut view = view(run, &summaries, &charts);
+    complete(&mut view);
+    let mut files = templates.render(&view)?.into_iter().map(|(_, text)| text);
+    let (markdown, html) = (files.next().unwrap_or_default(), files.next().unwrap_or_default());
+    let more = templates.more().into_iter().zip(files).collect();
     Ok(Report {
-        markdown: text(run.directory.report(), templates::report(&view))?,
+        markdown,
+        html,
         summary: text(run.directory.summary(), csv::summary(&summaries))?,
         samples: text(run.directory.samples(), csv::samples(run))?,
         series: csv::series(run).map(|series| text(run.directory.series(), series)).transpose()?,
         charts,
+        more,
     })
 }
 
-impl Report {
-    /// Every file that is made of the run in `directory`, with its text; the report first.
-    pub fn files(&self, directory: &RunDirectory) -> Vec<(PathBuf, &str)> {
-        let Report { markdown, summary, samples, series, charts } = self;
-        let mut files: Vec<(PathBuf, &str)> = vec![
-            (directory.report(), markdown),
-            (directory.summary(), summary),
-            (directory.samples(), samples),
-        ];
-        files.extend(series.iter().map(|text| (directory.series(), text.as_str())));
-        for Chart { name, svg, csv, .. } in charts {
-            let path = |extension: &str| directory.charts().join(format!("{name}.{extension}"));
-            files.extend([(path("svg"), svg.as_str()), (path("csv"), csv.as_str())]);
-        }
-        files
+fn view(run: &Run, summaries: &[Summary<'_>], charts: &[Chart]) -> ReportView {
+    ReportView { charts: chart::views(charts), ..ReportView::new(run, summaries) }
+}
+
+/// The mistakes in templates as far as they show on an `example`: a run with made-up values. They point into
+/// `sources`.
+pub fn check_templates(templates: &Templates, example: Option<&Run>, sources: &mut Sources) -> Vec<Problem> {
+    let made_up = |run: &Run| {
+        let summaries = summarise(run);
+        view(run, &summaries, &chart::charts(run, &summaries).unwrap_or_default())
+    };
+    templates.mistakes(example.map(made_up).as_ref(), sources)
+}
+
+/// All texts of `run`, by the templates in `instead`, or else by those that it has kept, or the built-in ones.
+fn make(run: &Run, instead: Option<&[TemplateFile]>) -> Result<Report, ReportError> {
+    let kept = || kept_templates(&run.directory, run.manifest.templates.as_deref());
+    let templates = Templates::new(instead.map_or_else(kept, |files| Ok(files.to_vec()))?);
+    let mut sources = Sources::default();
+    let mistakes = check_templates(&templates, None, &mut sources);
+    match mistakes.is_empty() {
+        true => render_with(run, &templates),
+        false => Err(Problems::new(mistakes, sources).into()),
     }
 }
 
 /// Makes every file of the run in `run_directory` that is made of its records anew, and the `README.md` of the
-/// experiment's folder. The records are only read.
-pub fn write(run_directory: &Path) -> Result<Written, RecordError> {
+/// experiment's folder. The templates are those that the run has kept, or else the built-in ones. The records are
+/// only read; nothing is written before all of it is there.
+pub fn write(run_directory: &Path) -> Result<Written, ReportError> {
+    write_with(run_directory, None)
+}
+
+/// The same by the templates in `instead`, where there are some.
+pub fn write_with(run_directory: &Path, instead: Option<&[TemplateFile]>) -> Result<Written, ReportError> {
     let mut indexes = Indexes::default();
-    let mut written = write_run(run_directory, &mut indexes)?;
+    let mut written = write_run(run_directory, instead, &mut indexes)?;
     for (path, text) in indexes.texts()? {
         write_file(&path, text.as_bytes())?;
         written.files.push(path);
@@ -118,17 +199,25 @@ pub fn write(run_directory: &Path) -> Result<Written, RecordError> {
 }
 
 /// The same for many runs; `tell` hears of each when it is done.
-pub fn write_all(runs: &[RunDirectory], mut tell: impl FnMut(&Written)) -> Result<(), RecordError> {
+pub fn write_all(
+    runs: &[RunDirectory],
+    instead: Option<&[TemplateFile]>,
+    mut tell: impl FnMut(&Written),
+) -> Result<(), ReportError> {
     let mut indexes = Indexes::default();
     for run in runs {
-        tell(&write_run(run.path(), &mut indexes)?);
+        tell(&write_run(run.path(), instead, &mut indexes)?);
     }
-    indexes.texts()?.iter().try_for_each(|(path, text)| write_file(path, text.as_bytes()))
+    Ok(indexes.texts()?.iter().try_for_each(|(path, text)| write_file(path, text.as_bytes()))?)
 }
 
-fn write_run(run_directory: &Path, indexes: &mut Indexes) -> Result<Written, RecordError> {
+fn write_run(
+    run_directory: &Path,
+    instead: Option<&[TemplateFile]>,
+    indexes: &mut Indexes,
+) -> Result<Written, ReportError> {
     let run = read_run(run_directory)?;
-    let report = render(&run)?;
+    let report = make(&run, instead)?;
     let mut files = Vec::new();
     for (path, text) in report.files(&run.directory) {
         write_file(&path, text.as_bytes())?;
@@ -172,4 +261,13 @@ fn remove_charts(directory: &RunDirectory, files: &[PathBuf]) -> Result<(), Reco
         }
     }
     Ok(())
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The run of `tests/fixtures`.
+    pub(super) fn run() -> Run {
+        read_run(Path::new("tests/fixtures/run-docker-vs-native")).unwrap()
+    }
 }

@@ -145,7 +145,7 @@ pub(super) fn machines(hosts: &[HostFacts]) -> Option<Table> {
 }
 
 fn table(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Option<Table> {
-    (!rows.is_empty()).then_some(Table { columns, rows })
+    (!rows.is_empty()).then_some(Table::new(columns, rows))
 }
 
 /// Trials by their names, the cell's part said once: `disk/a/native#1, #2; disk/b/native#1`.

@@ -4,14 +4,16 @@
 use std::hash::Hash;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{distributions, estimates, findings, markdown, notes, sections};
+pub use super::trials::{CellView, FigureView, OutputView, TrialView};
+use super::{distributions, estimates, findings, markdown, notes, sections, trials};
 use crate::analysis::{Summary, open, suspicious_hosts};
 use crate::record::{Manifest, Phase, Run, Status};
 
 /// A whole report.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ReportView {
     /// The experiment's title.
     pub title: String,
@@ -81,10 +83,12 @@ pub struct ReportView {
     pub caches: Option<Table>,
     /// Facts as rows, machines as columns.
     pub machines: Option<Table>,
+    /// Every cell with its figures, trials and outputs: what the tables are made of.
+    pub cells: Vec<CellView>,
 }
 
 /// A picture beside the tables.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ChartView {
     /// What stands above it.
     pub title: String,
@@ -103,7 +107,7 @@ pub struct ChartView {
 }
 
 /// The many values of one quantity of one workload: a row a cell, percentiles as columns.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DistributionTable {
     /// The workload's name.
     pub workload: String,
@@ -117,7 +121,7 @@ pub struct DistributionTable {
 
 /// The estimates of one metric of one workload: hosts as rows, environments and varying parameters as
 /// columns.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MetricTable {
     /// Its heading, with the unit where there is one for all of it.
     pub title: String,
@@ -158,15 +162,34 @@ pub struct MetricTable {
 }
 
 /// A table of texts, not yet escaped.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
     /// From left to right.
     pub columns: Vec<Column>,
     /// From top to bottom, a text for each column.
     pub rows: Vec<Vec<String>>,
+    /// Where fields come from, row by row beside `rows`; empty where nothing is known of any.
+    #[serde(default)]
+    pub origins: Vec<Vec<Option<Origin>>>,
+}
+
+/// Where a field of a table comes from: `report.html` opens it to these trials, and sorts by the value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Origin {
+    /// The cell's name.
+    pub cell: String,
+    /// The metric, as `metric` of the figures of `cells` has it.
+    pub metric: String,
+    /// The number that the field shows first, at full precision; none where it shows none.
+    pub value: Option<f64>,
 }
 
 impl Table {
+    /// A table of texts alone.
+    pub fn new(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Self {
+        Self { columns, rows, origins: Vec::new() }
+    }
+
     /// It in GitHub's Markdown, without final newline.
     pub fn to_markdown(&self) -> String {
         markdown::table(self)
@@ -174,7 +197,7 @@ impl Table {
 }
 
 /// One column of a table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Column {
     /// What stands above it.
     pub header: String,
@@ -239,8 +262,22 @@ impl ReportView {
             warnings: sections::warnings(run, summaries),
             caches: sections::caches(&run.records),
             machines: sections::machines(&run.hosts),
+            cells: trials::cells(run, summaries),
         }
     }
+}
+
+/// The names of everything that a view holds, and of what is in it: what somebody may have meant.
+pub(super) fn field_names() -> Vec<String> {
+    let schema = schemars::schema_for!(ReportView).to_value();
+    let of = |schema: &serde_json::Value| {
+        let properties = schema["properties"].as_object();
+        properties.into_iter().flat_map(|map| map.keys().cloned()).collect::<Vec<_>>()
+    };
+    let parts = schema["$defs"].as_object().into_iter().flat_map(|map| map.values());
+    let mut names = of(&schema);
+    names.extend(parts.flat_map(of));
+    names
 }
 
 /// The different keys, in the order of first appearance.

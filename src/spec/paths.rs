@@ -30,6 +30,7 @@ impl Spec {
             }
         }
         paths.extend(self.report.references.values.iter_mut());
+        paths.extend(self.report.templates.as_mut());
         paths.retain(|path| !path.starts_with(['/', '~']) && !super::template::is_template(path));
         paths
     }

@@ -41,12 +41,23 @@ pub struct Report {
     /// and its series where it has one. Example: `charts: [{ kind: box, x: host }]`
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub charts: Vec<Chart>,
+    /// A folder with templates of the report's files, by a path that starts at the folder of this file. A run keeps a
+    /// copy of them.
+    ///
+    /// Default: the built-in ones. Example: `templates: ../templates/blog`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub templates: Option<Text>,
 }
 
 impl Report {
     /// Where something stands in it; none where it is empty.
     pub fn first_span(&self) -> Option<Span> {
-        let keys = self.baseline.keys().chain(self.units.keys()).chain(&self.references.values);
+        let keys = self
+            .baseline
+            .keys()
+            .chain(self.units.keys())
+            .chain(&self.references.values)
+            .chain(&self.templates);
         let charts = self.charts.iter().map(|chart| chart.kind.span);
         keys.map(|key| key.span).chain(self.tables.iter().map(|table| table.span)).chain(charts).next()
     }

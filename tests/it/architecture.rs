@@ -25,7 +25,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("monitor", &["event", "plan"]),
     ("record", &["event", "plan", "metrics", "units", "monitor", "secrets"]),
     ("analysis", &["record", "metrics", "units"]),
-    ("report", &["analysis", "record", "units", "terminal"]),
+    // A template is a file with mistakes.
+    ("report", &["analysis", "record", "units", "terminal", "diagnostic"]),
     (
         "ui",
         &[
@@ -61,7 +62,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "transports::TransportError",
         ],
     ),
-    ("error", &["diagnostic", "record", "transports"]),
+    ("error", &["diagnostic", "record", "transports", "report::ReportError"]),
     ("cli", &[]),
 ];
 

@@ -192,7 +192,7 @@ fn difficult_cells(folder: &Path, case: &Value) {
     };
     let of_row = |row: &BTreeMap<String, Value>| header.iter().map(|name| cell(&row[name])).collect();
     let columns = header.iter().map(Column::text).collect();
-    let table = Table { columns, rows: rows.iter().map(of_row).collect() }.to_markdown();
+    let table = Table::new(columns, rows.iter().map(of_row).collect()).to_markdown();
     let right = fs::read_to_string(folder.join("expected.md")).unwrap();
     let (table, right) = (markdown_cells(&table), markdown_cells(&right));
     let count = case["expect"]["cells_per_row"].as_u64().unwrap() as usize;

@@ -50,10 +50,10 @@ fn what_was_just_made_is_right_however_it_is_named() {
     let run = format!("results/{EXPERIMENT}/{NEWER}");
     let experiment = format!("results/{EXPERIMENT}");
     for (paths, told) in [
-        (&["results"][..], "2 runs, 15 files: all as the records say\n"),
-        (&[&experiment], "2 runs, 15 files: all as the records say\n"),
-        (&[&run], "1 run, 8 files: all as the records say\n"),
-        (&[&run, "results", &run], "2 runs, 15 files: all as the records say\n"),
+        (&["results"][..], "2 runs, 17 files: all as the records say\n"),
+        (&[&experiment], "2 runs, 17 files: all as the records say\n"),
+        (&[&run], "1 run, 9 files: all as the records say\n"),
+        (&[&run, "results", &run], "2 runs, 17 files: all as the records say\n"),
     ] {
         let output = runner(folder.path(), &[&["report", "--check"], paths].concat());
         assert_eq!(output.status.code(), Some(0), "{paths:?}");
@@ -116,4 +116,44 @@ fn a_run_that_goes_on_is_not_checked() {
     let output = runner(folder.path(), &["report", "--check", &run]);
     assert_eq!(output.status.code(), Some(0));
     assert!(texts(&output).1.starts_with(&format!("left out: `{run}` goes on\n")));
+}
+
+#[test]
+fn a_report_section_that_was_changed_later_is_put_into_the_run() {
+    let folder = reported();
+    let run = format!("results/{EXPERIMENT}/{NEWER}");
+    let file = |report: &str| {
+        let yaml = "environments: { native: {}, docker: { container: { image: debian } } }
+workloads:
+  network: { parameters: { server: native }, run: 'x {{ server }}', metrics: { tool: iperf3 } }
+matrix: [{ environment: [native, docker] }]
+report: ";
+        fs::write(folder.path().join("docker-vs-native.yaml"), format!("{yaml}{report}\n")).unwrap();
+    };
+    let report = |arguments: &[&str]| runner(folder.path(), &[&["report"], arguments].concat());
+    let text = || fs::read_to_string(in_run(folder.path(), "report.md")).unwrap();
+    file(
+        "{ baseline: { environment: docker }, tables: [{ title: 속도, workload: network, metrics: throughput_sent }] }",
+    );
+    let output = report(&[&run, "--experiment", "docker-vs-native.yaml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", texts(&output).1);
+    assert!(
+        text().contains("## 속도 (Mbit/s)") && text().contains("Against `environment=docker`"),
+        "{}",
+        text()
+    );
+    assert_eq!(report(&[&run, "--check"]).status.code(), Some(0), "the run has kept it");
+
+    let before = all(folder.path());
+    file("{ tables: [{ rows: hosts }] }");
+    assert_eq!(report(&[&run, "--experiment", "docker-vs-native.yaml"]).status.code(), Some(3));
+    file("{}");
+    let many = report(&["results", "--experiment", "docker-vs-native.yaml"]);
+    assert_eq!(many.status.code(), Some(2), "{}", texts(&many).1);
+    fs::write(
+        folder.path().join("docker-vs-native.yaml"),
+        &before[&folder.path().join("docker-vs-native.yaml")],
+    )
+    .unwrap();
+    assert_eq!(all(folder.path()), before, "a mistake changes nothing");
 }

@@ -67,6 +67,7 @@ fn manifest(happened: &Happened) -> Manifest {
         inputs: None,
         cells: happened.plan.cells().map(|cell| PlannedCell::from(&cell)).collect(),
         baseline: baseline.iter().map(|(axis, value)| (axis.value.clone(), value.value.clone())).collect(),
+        templates: None,
         units: BTreeMap::new(),
         presentation: Default::default(),
         charts: Vec::new(),

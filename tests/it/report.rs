@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use runner::event::Status;
 use runner::metrics::Measurement;
-use runner::record::{Noise, Run, Suspicion, read_run, runs_below};
-use runner::report::{Report, check, render, write};
+use runner::record::{KeptOutput, Noise, PlannedCell, Record, Run, Suspicion, read_run, runs_below};
+use runner::report::{Report, Templates, check, render, render_with, write};
 
 fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/run-docker-vs-native")
@@ -220,4 +220,101 @@ fn committed_reports_are_those_of_their_records() {
     let checked = check(&runs).unwrap();
     assert!(checked.deviations.is_empty(), "`runner report results`: {:#?}", checked.deviations);
     assert!(checked.right > 3);
+}
+
+/// The bytes of the page that are markup, without what a script or a style holds.
+fn markup(html: &str) -> String {
+    let inside = regex::Regex::new(r"(?s)<(script|style)[^>]*>.*?</(script|style)>").unwrap();
+    inside.replace_all(html, "").into_owned()
+}
+
+#[test]
+fn the_page_is_one_file_that_needs_nothing_else() {
+    let run = Path::new("results").join("docker-vs-native").read_dir().unwrap();
+    let run = run.map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
+    let run = read_run(&run).unwrap();
+    let html = render_with(&run, &Templates::default()).unwrap().html;
+    assert!(html.len() < 600_000, "{} bytes for {} trials", html.len(), run.records.len());
+    let loads = regex::Regex::new(
+        r#"(?i)\b(?:src|srcset|action|poster|data)\s*=\s*["'a-z]|@import|url\(|<(?:link|img|iframe|object|embed|base)\b"#,
+    );
+    assert_eq!(loads.unwrap().find(&markup(&html)).map(|found| found.as_str().to_owned()), None);
+    let style = html.split("<style>").nth(1).unwrap().split("</style>").next().unwrap();
+    assert!(!style.contains("@import") && !style.contains("url("));
+    let links = regex::Regex::new(r#"href="([^"]*)""#).unwrap();
+    for link in links.captures_iter(&html) {
+        assert!(!link[1].contains(':') && !link[1].starts_with('/'), "{} leads out of the run", &link[1]);
+    }
+    let script = html.split("<script>").nth(1).unwrap();
+    assert!(!script.contains("fetch(") && !script.contains("XMLHttpRequest") && !script.contains("import("));
+    // Every field of a metric opens to the trials of its cell.
+    assert_eq!(html.matches("class=\"open\"").count(), 48, "30 values and 18 comparisons");
+    let data = html.split("id=\"trials\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    let trials = || data.as_array().unwrap().iter().flat_map(|cell| cell["t"].as_array().unwrap());
+    assert_eq!(trials().count(), run.records.len());
+    assert!(
+        trials()
+            .flat_map(|trial| trial["o"].as_array().into_iter().flatten())
+            .all(|output| { output["x"].is_string() != output["no"].is_string() })
+    );
+}
+
+#[test]
+fn nothing_that_was_measured_becomes_part_of_the_page() {
+    let results = tempfile::tempdir().unwrap();
+    let path = copy_of_fixture(results.path(), "x", "run");
+    let mut run = read_run(&path).unwrap();
+    let evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`\x1b[31m&";
+    run.manifest.title = evil.into();
+    run.manifest.hosts.clear();
+    for cell in &mut run.manifest.cells {
+        cell.host = evil.into();
+    }
+    let output = path.join("output/a/1/stdout");
+    fs::create_dir_all(output.parent().unwrap()).unwrap();
+    fs::write(&output, evil).unwrap();
+    let kept = KeptOutput { path: "output/a/1/stdout".into(), size: 1, truncated: false };
+    for record in &mut run.records {
+        record.warnings = vec![evil.into()];
+        record.reason = Some(evil.into());
+        record.outputs = vec![kept.clone()];
+    }
+    let html = render_with(&run, &Templates::default()).unwrap().html;
+    assert_eq!(html.matches("<script").count(), 2, "the data, and the program");
+    assert_eq!(html.matches("</script").count(), 2);
+    assert!(!html.contains("<img") && !html.contains('\x1b'));
+    let data = html.split("id=\"trials\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data[0]["t"][0]["o"][0]["x"], evil.replace("\x1b[31m", ""));
+}
+
+#[test]
+fn a_page_of_a_hundred_thousand_records_stays_small() {
+    let mut run = read_run(&fixture()).unwrap();
+    let cell = run.manifest.cells[0].clone();
+    let record = run.records.iter().find(|record| record.cell == cell.cell).unwrap().clone();
+    run.manifest.cells = (0..1000)
+        .map(|number| PlannedCell {
+            cell: format!("c{number}"),
+            host: format!("h{number}"),
+            repetitions: 100,
+            ..cell.clone()
+        })
+        .collect();
+    let of_cell = |cell: &PlannedCell| {
+        let trial = |repetition: u32| Record {
+            cell: cell.cell.clone(),
+            host: cell.host.clone(),
+            trial: format!("{}#{repetition}", cell.cell),
+            repetition,
+            phase: runner::plan::Phase::Measure,
+            ..record.clone()
+        };
+        (1..=100).map(trial).collect::<Vec<_>>()
+    };
+    run.records = run.manifest.cells.iter().flat_map(of_cell).collect();
+    let html = render(&run).unwrap().html;
+    assert!(html.len() < 4_000_000, "{} bytes", html.len());
+    assert_eq!(html.matches("\"more\":95").count(), 1000, "each cell lists 5 of its trials");
 }

@@ -6,6 +6,7 @@
 mod containers;
 mod faults;
 mod files;
+mod html;
 mod keys;
 mod lab;
 mod ledger;

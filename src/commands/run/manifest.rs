@@ -6,8 +6,8 @@ use std::process::Command;
 
 use super::experiment::{self, Experiment};
 use super::inputs;
-use super::presentation::{presentation, texts};
 use crate::cli::{Changes, RunArguments};
+use crate::commands::presentation::{presentation, texts};
 use crate::diagnostic::{Problem, Problems};
 use crate::execution::timestamp;
 use crate::record::{FORMAT_VERSION, Manifest, Sitting};
@@ -62,6 +62,7 @@ pub(super) fn new(arguments: &RunArguments, experiment: &Experiment, id: &str, s
         hosts: experiment.ways(),
         inputs: Some(inputs),
         cells,
+        templates: experiment.templates.as_ref().map(|chosen| chosen.folder.clone()),
         baseline: texts(&spec.report.baseline),
         units: texts(&spec.report.units),
         presentation: presentation(experiment),
@@ -78,6 +79,7 @@ fn options(arguments: &RunArguments) -> BTreeMap<String, String> {
         ("--hosts", hosts.as_ref().map(|path| path.display().to_string())),
         ("--repetitions", repetitions.map(|count| count.to_string())),
         ("--seed", seed.map(|seed| seed.to_string())),
+        ("--templates", arguments.templates.as_ref().map(|path| path.display().to_string())),
         ("--where", condition.clone()),
         ("--axis", list("--axis", axes.iter().map(ToString::to_string).collect())),
         ("--set", list("--set", sets.iter().map(ToString::to_string).collect())),

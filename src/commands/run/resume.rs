@@ -12,6 +12,7 @@ use super::experiment::{self, Experiment};
 use super::manifest;
 use crate::analysis::is_precise;
 use crate::cli::{Changes, RunArguments};
+use crate::commands::templates::Chosen;
 use crate::error::Error;
 use crate::execution::{History, Past};
 use crate::plan::{Phase, Plan};
@@ -53,11 +54,20 @@ pub(super) fn prepare(
     let run = record::read_run(directory.path())?;
     let arguments = with_kept_options(arguments, &run.manifest)?;
     let seed = run.manifest.seed;
-    let experiment = experiment::read_with_seed(&arguments.file, &arguments.changes, || seed)?;
+    let mut experiment = experiment::read_with_seed(&arguments.file, &arguments.changes, || seed)?;
+    super::choose_templates(&arguments, &mut experiment)?;
+    let given = run.manifest.options.get("--templates").filter(|_| arguments.templates.is_none());
+    if given.is_some() {
+        // What the command line of an earlier sitting named may be gone by now; the run has a copy.
+        let folder = run.manifest.templates.clone().unwrap_or_default();
+        let files = record::kept_templates(&directory, Some(&folder))?;
+        experiment.templates = Some(Chosen { folder, files });
+    }
     manifest::check(&experiment)?;
     let salt = run.manifest.inputs.as_ref().map(|inputs| inputs.salt.clone());
     let salt = salt.unwrap_or_else(|| format!("{:016x}", experiment::random()));
-    let planned = manifest::new(&arguments, &experiment, id, salt);
+    let mut planned = manifest::new(&arguments, &experiment, id, salt);
+    planned.options.extend(given.map(|folder| ("--templates".to_owned(), folder.clone())));
     let changes = record::changes(&run.manifest, &planned);
     if !changes.is_empty() {
         let accept = arguments.resume.accept_changes;

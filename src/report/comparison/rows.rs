@@ -26,15 +26,12 @@ pub(super) fn table(baseline: Named<'_>, others: &[Compared<'_>]) -> (Table, Vec
     rows.sort_by(order);
     let verdicts = rows.iter().map(gravest).collect();
     let table = match others {
-        [_] => Table { columns: columns_of_one(), rows: rows.iter().filter_map(row_of_one).collect() },
-        _ => Table {
-            columns: ["cell", "metric", baseline.name]
-                .into_iter()
-                .chain(others.iter().map(|other| other.named.name))
-                .map(Column::text)
-                .collect(),
-            rows: rows.iter().filter_map(row_of_many).collect(),
-        },
+        [_] => Table::new(columns_of_one(), rows.iter().filter_map(row_of_one).collect()),
+        _ => {
+            let names = ["cell", "metric", baseline.name].into_iter();
+            let columns = names.chain(others.iter().map(|other| other.named.name)).map(Column::text);
+            Table::new(columns.collect(), rows.iter().filter_map(row_of_many).collect())
+        }
     };
     (table, verdicts)
 }

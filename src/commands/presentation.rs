@@ -1,11 +1,15 @@
-//! What an experiment says of its report, as its manifest keeps it.
+//! What an experiment says of its report, as a manifest keeps it: from the start, or put into that of a run that is
+//! there already. Read [`presentation`] and [`present_anew`].
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use indexmap::IndexMap;
 
-use crate::commands::experiment::Experiment;
-use crate::record::{HostCost, Presentation, TableLayout};
+use super::experiment::{self, Experiment};
+use crate::cli::Changes;
+use crate::error::Error;
+use crate::record::{self, HostCost, Presentation, RunDirectory, TableLayout};
 use crate::spec::report::Table;
 use crate::spec::{List, Text};
 
@@ -24,6 +28,32 @@ pub(super) fn presentation(experiment: &Experiment) -> Presentation {
             .map(|(name, cost)| (name, HostCost { amount: cost.amount, currency: cost.currency }))
             .collect(),
     }
+}
+
+/// Puts the `report:` section of `file` into the run in `directory`, in place of the one that it was run with. What is
+/// known of hosts stays where the file says nothing of them.
+pub(super) fn present_anew(directory: &RunDirectory, file: &Path) -> Result<(), Error> {
+    let experiment = experiment::read(file, &Changes::default())?;
+    let report = &experiment.spec.report;
+    let new = presentation(&experiment);
+    let templates = experiment.templates.clone();
+    record::keep_templates(
+        directory,
+        &templates.as_ref().map(|chosen| chosen.files.clone()).unwrap_or_default(),
+    )?;
+    record::change_manifest(directory, &experiment.secrets, |manifest| {
+        let Presentation { labels, costs, .. } = std::mem::take(&mut manifest.presentation);
+        manifest.presentation = Presentation {
+            labels: labels.into_iter().chain(new.labels).collect(),
+            costs: costs.into_iter().chain(new.costs).collect(),
+            ..new
+        };
+        manifest.baseline = texts(&report.baseline);
+        manifest.units = texts(&report.units);
+        manifest.charts = experiment.charts;
+        manifest.templates = templates.map(|chosen| chosen.folder);
+    })?;
+    Ok(())
 }
 
 fn layout(table: &Table) -> TableLayout {
