@@ -34,5 +34,6 @@ mod resume;
 mod retries;
 mod schema;
 mod services;
+mod templates;
 mod unusual;
 mod world;
