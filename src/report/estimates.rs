@@ -60,15 +60,18 @@ fn metric_table(run: &Run, summaries: Vec<&Summary<'_>>) -> Option<MetricTable> 
         let place = places.find(|((_, own), label)| *own == key && *label == column);
         place.map(|((summary, _), _)| *summary)
     };
-    let text = |one: Option<&Summary<'_>>| one.map(|one| cell_text(one, &scale)).unwrap_or_default();
-    let fields = |key: &Vec<String>| columns.iter().map(|column| find(key, column)).collect::<Vec<_>>();
-    let row = |key: &Vec<String>| key.iter().cloned().chain(fields(key).into_iter().map(text)).collect();
-    let origins = |key: &Vec<String>| {
+    let found: Vec<Vec<Option<&Summary<'_>>>> =
+        rows.iter().map(|key| columns.iter().map(|column| find(key, column)).collect()).collect();
+    let text = |one: &Option<&Summary<'_>>| one.map(|one| cell_text(one, &scale)).unwrap_or_default();
+    let origins = found.iter().zip(&rows).map(|(found, key)| {
         let of_labels = key.iter().map(|_| None);
-        of_labels.chain(fields(key).into_iter().map(|one| one.map(trials::origin))).collect()
-    };
-    let origins = rows.iter().map(origins).collect();
-    let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
+        of_labels.chain(found.iter().map(|one| one.map(trials::origin))).collect()
+    });
+    let origins = origins.collect();
+    let rows = rows
+        .iter()
+        .zip(&found)
+        .map(|(key, found)| key.iter().cloned().chain(found.iter().map(text)).collect());
     let settings = run.manifest.baseline.iter().map(|(axis, value)| format!("{axis}={value}"));
     Some(MetricTable {
         workload: first.cell.workload.clone(),
@@ -85,7 +88,7 @@ fn metric_table(run: &Run, summaries: Vec<&Summary<'_>>) -> Option<MetricTable> 
             .any(|one| one.ratio.is_some())
             .then(|| settings.collect::<Vec<_>>().join(", ")),
         table: Table {
-            rows,
+            rows: rows.collect(),
             origins,
             columns: std::iter::once(Column::text("host"))
                 .chain(names.iter().map(|name| Column::text(*name)))
