@@ -213,12 +213,18 @@ mod tests {
                 &[("blog.md.j2", "{% for metric in metrics %}\n{{ metric.tabel }}\n{% endfor %}")],
                 "`metric.tabel` is not defined",
                 Some("looks/blog.md.j2:2:4"),
-                None,
+                Some("did you mean `table`?"),
             ),
             (
                 &[("blog.md.j2", "{% include '_part.md.j2' %}"), ("_part.md.j2", "\n{{ 1 | tabel }}")],
                 "unknown filter: filter tabel is unknown",
                 Some("looks/_part.md.j2:2:8"),
+                None,
+            ),
+            (
+                &[("blog.md.j2", "{{ metrics[90].table }}")],
+                "`metrics[90].table` is not defined",
+                Some("looks/blog.md.j2:1:4"),
                 None,
             ),
             (

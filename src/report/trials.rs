@@ -10,6 +10,7 @@ use super::view::Origin;
 use crate::analysis::Summary;
 use crate::record::{OutputText, Phase, Record, Run, Status, Suspicion, word};
 use crate::terminal;
+use crate::units::{Scale, Unit};
 
 /// So many trials a report lists, over all cells: a browser has to hold them.
 const LISTED: usize = 5_000;
@@ -48,6 +49,8 @@ pub struct FigureView {
     pub metric: String,
     /// The base unit, e.g. `byte/s`.
     pub unit: String,
+    /// The unit that suits the values of all cells of the workload, or that the file asks for, e.g. `MB/s`.
+    pub shown_unit: String,
     /// `higher` or `lower`.
     pub better: Option<String>,
     /// How many trials are ok and have the metric.
@@ -146,8 +149,10 @@ pub(super) fn origin(summary: &Summary<'_>) -> Origin {
 /// Every cell in the order of the file.
 pub(super) fn cells(run: &Run, summaries: &[Summary<'_>]) -> Vec<CellView> {
     let mut figures: HashMap<&str, Vec<FigureView>> = HashMap::new();
+    let shown = shown_units(run, summaries);
     for summary in summaries {
-        figures.entry(&summary.cell.cell).or_default().push(figure(summary));
+        let unit = shown[&quantity(summary)].clone();
+        figures.entry(&summary.cell.cell).or_default().push(figure(summary, unit));
     }
     let mut records: HashMap<&str, Vec<(&Record, bool)>> = HashMap::new();
     for attempts in run.records.chunk_by(|one, next| one.trial == next.trial) {
@@ -180,13 +185,35 @@ pub(super) fn cells(run: &Run, summaries: &[Summary<'_>]) -> Vec<CellView> {
     cells.collect()
 }
 
-fn figure(summary: &Summary<'_>) -> FigureView {
+type Quantity<'a> = (&'a str, &'a str, &'a Unit);
+
+fn quantity<'a>(summary: &'a Summary<'_>) -> Quantity<'a> {
+    (&summary.cell.workload, &summary.metric.name, &summary.metric.unit)
+}
+
+/// In which unit each metric of a workload is shown.
+fn shown_units<'a>(run: &Run, summaries: &'a [Summary<'_>]) -> HashMap<Quantity<'a>, String> {
+    let mut medians: HashMap<Quantity<'a>, Vec<f64>> = HashMap::new();
+    for summary in summaries {
+        let median = summary.sample.map(|sample| sample.median);
+        medians.entry(quantity(summary)).or_default().extend(median);
+    }
+    let shown = |(key, medians): (Quantity<'a>, Vec<f64>)| {
+        let asked = run.manifest.units.get(key.1).and_then(|unit| Scale::named(unit));
+        let asked = asked.filter(|(unit, _)| unit == key.2).map(|(_, scale)| scale);
+        (key, asked.unwrap_or_else(|| key.2.scale(&medians)).name)
+    };
+    medians.into_iter().map(shown).collect()
+}
+
+fn figure(summary: &Summary<'_>, shown_unit: String) -> FigureView {
     let Summary { metric, sample, median_interval, .. } = summary;
     let comparison = summary.comparison.and_then(Result::ok);
     let ratio = comparison.map(|comparison| comparison.contrast.ratio);
     FigureView {
         metric: metric_name(&metric.name, &metric.labels),
         unit: metric.unit.to_string(),
+        shown_unit,
         better: summary.better.map(|better| word(&better)),
         ok: summary.ok,
         suspicious: summary.suspicious,

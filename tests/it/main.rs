@@ -38,5 +38,6 @@ mod retries;
 mod schema;
 mod services;
 mod small_runs;
+mod templates;
 mod unusual;
 mod world;

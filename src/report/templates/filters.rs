@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use minijinja::value::{Kwargs, Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, State};
+use serde::Deserialize;
 
 use super::escape;
 use crate::report::number::{fixed, significant};
@@ -15,11 +16,21 @@ use crate::units::Scale;
 
 /// Adds them.
 pub(super) fn add(environment: &mut Environment<'_>) {
-    environment.add_filter("table", |state: &State, table: Serde<Table>, options: Kwargs| {
+    environment.add_filter("table", |state: &State, table: Value, options: Kwargs| {
         let header: Option<Vec<String>> = options.get("header")?;
         options.assert_all_used()?;
-        written(state, with_header(table.0, header)?)
+        if table.is_none() {
+            let detail = "there is no such table in this run: ask `{% if … %}` before";
+            return Err(Error::new(ErrorKind::InvalidOperation, detail));
+        }
+        if table.is_undefined() {
+            let detail = "what stands before `| table` is not defined";
+            return Err(Error::new(ErrorKind::InvalidOperation, detail));
+        }
+        written(state, with_header(Table::deserialize(&table)?, header)?)
     });
+    environment.add_filter("align", |text: Value| same_kind(&text, markdown::align));
+    environment.add_filter("tidy", |text: Value| same_kind(&text, markdown::tidy));
     environment.add_filter("fixed", |value: f64, digits: u32| fixed(value, digits.min(20) as i32));
     environment.add_filter("significant", |value: f64, digits: u32| {
         significant(value, digits.clamp(1, 17) as usize)
@@ -36,6 +47,12 @@ pub(super) fn add(environment: &mut Environment<'_>) {
             Error::new(ErrorKind::BadSerialization, "the cells have no JSON").with_source(error)
         })
     });
+}
+
+/// What `change` makes of a text, to be escaped only if the text is.
+fn same_kind(text: &Value, change: fn(&str) -> String) -> Value {
+    let changed = change(&text.to_string());
+    if text.is_safe() { Value::from_safe_string(changed) } else { Value::from(changed) }
 }
 
 /// The table with other words above its columns.

@@ -18,6 +18,7 @@ pub(super) fn problem(error: &Error, own: &[TemplateFile], sources: &mut Sources
     };
     let range = error.range().filter(|range| text.get(range.clone()).is_some_and(|text| !text.is_empty()));
     let range = range.unwrap_or_else(|| line(text, error.line().unwrap_or(1)));
+    let range = whole(text, range);
     let span = Span { file: sources.add(&path, text), offset: range.start, length: range.len() };
     let written = text.get(range).unwrap_or_default().trim();
     let detail = error.detail().map(|detail| format!(": {detail}")).unwrap_or_default();
@@ -27,8 +28,9 @@ pub(super) fn problem(error: &Error, own: &[TemplateFile], sources: &mut Sources
     let problem = Problem::at(span, format!("`{written}` is not defined"));
     let problem = problem.label("there is nothing of this name");
     let known = super::super::view::field_names();
-    match nearest(written, known.iter().map(String::as_str)) {
-        Some((_, known)) if known != written => problem.help(format!("did you mean `{known}`?")),
+    let last = written.rsplit('.').next().unwrap_or(written);
+    match nearest(last, known.iter().map(String::as_str)) {
+        Some((_, known)) if known != last => problem.help(format!("did you mean `{known}`?")),
         _ => problem.help(
             "`docs/templates.md` lists what a template sees; what may not be there is asked for with `is defined`",
         ),
@@ -56,6 +58,15 @@ fn find<'a>(name: &str, own: &'a [TemplateFile]) -> Option<(std::path::PathBuf, 
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
     let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
     Some((Path::new("templates").join(name), text))
+}
+
+/// `range` with what stands before it, where it is only the end of an expression: `[9].header`.
+fn whole(text: &str, range: std::ops::Range<usize>) -> std::ops::Range<usize> {
+    if !text[range.clone()].starts_with(['[', '.']) {
+        return range;
+    }
+    let is_part = |character: char| character.is_alphanumeric() || "_.[]".contains(character);
+    text[..range.start].trim_end_matches(is_part).len()..range.end
 }
 
 /// The place of a whole line, counted from 1, without the blanks before it.
