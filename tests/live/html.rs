@@ -175,6 +175,12 @@ fn html_is_seen_by_day_by_night_and_on_paper() {
     assert_eq!(browser.value(paper), json!("rgb(255, 255, 255)"));
     assert_eq!(browser.texts("nav a, form input"), Vec::<String>::new(), "what is of no use on paper");
     assert_eq!(browser.texts(".sortable").len(), 6);
+    let sheet = json!({ "width": 794, "height": 1123, "deviceScaleFactor": 1, "mobile": false });
+    browser.ask("Emulation.setDeviceMetricsOverride", sheet);
+    let cut_off = "Array.from(document.querySelectorAll('td, th, p')).filter(e => \
+        e.getBoundingClientRect().right > 794.5 && !e.closest('.hidden')).map(e => e.outerHTML.slice(0, 100))";
+    assert_eq!(browser.value(cut_off), json!([]), "a sheet of A4 has room for every table");
+    browser.picture("paper.png");
     let pdf = browser.picture("report.pdf");
     assert!(pdf.starts_with(b"%PDF") && pdf.len() > 10_000);
     // Nothing is cut off on a narrow screen: what is wide scrolls by itself.
