@@ -148,9 +148,12 @@ pub fn summarise_against<'a>(run: &'a Run, baseline: &BTreeMap<String, String>) 
     summaries
 }
 
+/// Workload, metric and unit.
+type Family<'a> = (&'a str, String, Unit);
+
 /// Judges what was contrasted: those of one workload, metric and unit, which stand in one table, are one family.
 fn compare(summaries: &mut [Summary<'_>], contrasts: Vec<Option<Result<Contrast, Refusal>>>) {
-    let mut families: IndexMap<(&str, String, Unit), Vec<(usize, Contrast)>> = IndexMap::new();
+    let mut families: IndexMap<Family<'_>, Vec<(usize, Contrast)>> = IndexMap::new();
     for (index, (summary, contrast)) in summaries.iter_mut().zip(contrasts).enumerate() {
         match contrast {
             Some(Ok(contrast)) => {

@@ -2,28 +2,17 @@
 //! surrounds them as columns. A cell reads `94.20 [94.15, 94.31] 10/10`: median, spread, ok of planned trials; what may
 //! be said of it against its baseline stands in a table of its own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::axes::{Axis, Entry};
-use super::grid::{Field, Grid, mark};
-use super::view::{MetricTable, Origin, distinct};
-use super::{cells, distributions, notes, trials};
-use crate::analysis::{Mean, Summary, differences, summarise_against, versions};
-use crate::record::{ELAPSED, PlannedCell, Reference, Run, TableLayout, word};
-use crate::units::{Better, Scale, Unit};
+use super::axes::Axis;
+use super::distributions;
+use super::metric_table::{Wanted, quantity, table};
+use super::view::{MetricTable, distinct};
+use crate::analysis::{Summary, summarise_against};
+use crate::record::{ELAPSED, PlannedCell, Run, TableLayout};
 
 /// The most columns of a table that nobody has laid out; with more, parameters become rows.
 const MOST_COLUMNS: usize = 6;
-
-/// One table to be made.
-struct Wanted<'a> {
-    layout: &'a TableLayout,
-    summaries: Vec<&'a Summary<'a>>,
-    rows: Vec<Axis>,
-    columns: Vec<Axis>,
-    /// The settings that ratios are to.
-    baseline: &'a BTreeMap<String, String>,
-}
 
 /// The tables of the file, or of every workload in the order of the file and of metrics in the records. `elapsed` has
 /// a table only where a workload has no other metric, or the file asks for it; its numbers are in `summary.csv` always.
@@ -56,7 +45,7 @@ fn default_tables(run: &Run, summaries: &[Summary<'_>]) -> Vec<MetricTable> {
                 of_workload.iter().copied().filter(|one| quantity(one) == metric).collect();
             let (rows, columns) = default_axes(&summaries);
             let baseline = &run.manifest.baseline;
-            tables.extend(table(run, Wanted { layout: &layout, summaries, rows, columns, baseline }));
+            tables.extend(table(run, &Wanted { layout: &layout, summaries, rows, columns, baseline }));
         }
     }
     tables
@@ -87,7 +76,7 @@ fn laid_out(run: &Run, summaries: &[Summary<'_>], layout: &TableLayout) -> Optio
     if distinct(shown.iter().map(|one| quantity(one)).collect::<Vec<_>>().iter()).len() > 1 {
         columns.push(Axis::Metric);
     }
-    table(run, Wanted { layout, summaries: shown, rows, columns, baseline })
+    table(run, &Wanted { layout, summaries: shown, rows, columns, baseline })
 }
 
 /// A sentence for each table of the file that is left out, since no cell is for it.
@@ -130,11 +119,6 @@ pub(super) fn headline<'a>(summaries: &'a [Summary<'_>], workload: &str) -> &'a 
     names.find(|name| *name != ELAPSED).unwrap_or(ELAPSED)
 }
 
-/// Metrics of one name and unit; what labels tell apart stands in one table.
-fn quantity(one: &Summary<'_>) -> (String, Unit) {
-    (one.metric.name.clone(), one.metric.unit.clone())
-}
-
 fn default_axes(summaries: &[&Summary<'_>]) -> (Vec<Axis>, Vec<Axis>) {
     let cells: Vec<&PlannedCell> = summaries.iter().map(|one| one.cell).collect();
     let varying = varying_parameters(&cells);
@@ -151,123 +135,6 @@ fn default_axes(summaries: &[&Summary<'_>]) -> (Vec<Axis>, Vec<Axis>) {
     }
     rows.extend(labels);
     (rows, columns)
-}
-
-/// How each quantity of a table is shown: asked for, or by its values.
-fn scales(run: &Run, wanted: &Wanted<'_>) -> BTreeMap<(String, Unit), Scale> {
-    let quantities = distinct(wanted.summaries.iter().map(|one| quantity(one)).collect::<Vec<_>>().iter());
-    let scale = |key: &(String, Unit)| {
-        let asked = wanted.layout.units.get(&key.0).or_else(|| run.manifest.units.get(&key.0));
-        let asked = asked.and_then(|unit| Scale::named(unit)).filter(|(unit, _)| *unit == key.1);
-        let of_metric = wanted.summaries.iter().filter(|one| quantity(one) == *key);
-        let medians: Vec<f64> = of_metric.filter_map(|one| one.sample).map(|sample| sample.median).collect();
-        asked.map_or_else(|| key.1.scale(&medians), |(_, scale)| scale)
-    };
-    quantities.iter().map(|key| (key.clone(), scale(key))).collect()
-}
-
-fn table(run: &Run, wanted: Wanted<'_>) -> Option<MetricTable> {
-    let scales = scales(run, &wanted);
-    let summaries = &wanted.summaries;
-    let workloads = distinct(summaries.iter().map(|one| &one.cell.workload));
-    let metrics = distinct(summaries.iter().map(|one| &one.metric.name));
-    let presentation = &run.manifest.presentation;
-    let published: Vec<&Reference> = presentation
-        .references
-        .iter()
-        .filter(|one| {
-            workloads.contains(&one.workload) && scales.contains_key(&(one.metric.clone(), one.unit.clone()))
-        })
-        .collect();
-    let measured = summaries.iter().map(|one| Entry::Measured(one));
-    let entries: Vec<Entry<'_>> = measured.chain(published.iter().map(|one| Entry::Published(one))).collect();
-    let sources = distinct(published.iter().map(|one| one.cited()).collect::<Vec<_>>().iter());
-    let grid = Grid::new(&entries, wanted.rows.clone(), wanted.columns.clone(), presentation, &sources);
-    let scale = |name: &str, unit: &Unit| &scales[&(name.to_owned(), unit.clone())];
-    let header = |axis: &Axis, value: &str| match axis {
-        Axis::Metric => {
-            let of_name = scales.iter().find(|((name, _), _)| name == value);
-            of_name.map_or(value.to_owned(), |(_, scale)| with_unit(value, &scale.name))
-        }
-        _ => axis.in_header(value),
-    };
-    let value = |number: usize| match entries[number] {
-        Entry::Measured(one) => {
-            let text = cells::value(one, scale(&one.metric.name, &one.metric.unit));
-            Some(Field { text, origin: Some(trials::origin(one)) })
-        }
-        Entry::Published(one) => {
-            Some(Field { text: cells::published(one, scale(&one.metric, &one.unit)), origin: None })
-        }
-    };
-    let comparison = |number: usize| match entries[number] {
-        Entry::Measured(one) => cells::comparison(one, wanted.baseline).map(|text| {
-            let judged = one.comparison.and_then(Result::ok);
-            let value = judged.map(|comparison| comparison.contrast.ratio.estimate);
-            Field { text, origin: Some(Origin { value, ..trials::origin(one) }) }
-        }),
-        Entry::Published(_) => None,
-    };
-    let price = prices(run, summaries, &scales);
-    let priced = |number: usize| {
-        let (text, _) = price.get(number)?.as_ref()?;
-        let origin = Origin { value: text.parse().ok(), ..trials::origin(summaries[number]) };
-        Some(Field { text: text.clone(), origin: Some(origin) })
-    };
-    let places: Vec<&PlannedCell> = summaries.iter().map(|one| one.cell).collect();
-    let unlike = metrics.first().map(|metric| differences(&places, metric, &run.hosts, &versions(run)));
-    let unit = if scales.len() == 1 { scales.values().next()?.name.clone() } else { String::new() };
-    let (workload, metric) = (workloads.join(", "), metrics.join(", "));
-    let title = wanted.layout.title.clone().unwrap_or_else(|| format!("{workload}: {metric}"));
-    let settings = wanted.baseline.iter().map(|(axis, value)| format!("{axis}={value}"));
-    let comparison = grid.table(comparison, header);
-    Some(MetricTable {
-        title: with_unit(&title, &unit),
-        workload,
-        metric,
-        unit,
-        better: direction(summaries),
-        has_interval: summaries.iter().any(|one| one.median_interval.is_some()),
-        has_range: summaries.iter().any(|one| cells::has_range(one)),
-        has_suspicious: summaries.iter().any(|one| one.suspicious > 0),
-        is_harmonic: summaries.iter().any(|one| one.mean == Mean::Harmonic),
-        unlike: unlike.iter().flatten().map(notes::difference).collect(),
-        unlike_is_told: false,
-        baseline: comparison.is_some().then(|| settings.collect::<Vec<_>>().join(", ")),
-        verdicts: notes::verdicts(summaries),
-        comparison,
-        price: grid.table(priced, header),
-        price_unit: price.iter().flatten().map(|(_, unit)| unit.clone()).next(),
-        published: sources
-            .iter()
-            .map(|source| format!("{}: {source}", mark(source, &sources).trim_start()))
-            .collect(),
-        table: grid.table(value, header)?,
-    })
-}
-
-fn with_unit(title: &str, unit: &str) -> String {
-    if unit.is_empty() { title.to_owned() } else { format!("{title} ({unit})") }
-}
-
-/// Which direction is good, where it is the same of all.
-fn direction(summaries: &[&Summary<'_>]) -> Option<String> {
-    let directions: Vec<Option<Better>> = distinct(summaries.iter().map(|one| &one.better));
-    if let [Some(better)] = directions.as_slice() { Some(word(better)) } else { None }
-}
-
-/// What each measured value costs, with its unit, where the costs of all hosts are known in one currency and all have
-/// one unit.
-fn prices(
-    run: &Run,
-    summaries: &[&Summary<'_>],
-    scales: &BTreeMap<(String, Unit), Scale>,
-) -> Vec<Option<(String, String)>> {
-    let costs = &run.manifest.presentation.costs;
-    let price = |one: &&Summary<'_>| cells::price(one, &scales[&quantity(one)], costs.get(&one.cell.host)?);
-    let all: Vec<_> = summaries.iter().map(price).collect();
-    let units = distinct(all.iter().flatten().map(|(_, unit)| unit));
-    if units.len() == 1 { all } else { Vec::new() }
 }
 
 /// The parameters that tell `cells` apart.

@@ -117,11 +117,13 @@ struct Change<'a> {
     is_of_host: bool,
 }
 
+type Members<'a> = Vec<(&'a Summary<'a>, Comparison)>;
+
 /// The sure and large differences from the baseline: those that differ in the host alone in one sentence, the largest
 /// first.
 fn differences(shown: &[&Summary<'_>]) -> Vec<String> {
     // Up, down, or neither for sure.
-    let mut groups: IndexMap<(Change<'_>, Option<bool>), Vec<(&Summary<'_>, Comparison)>> = IndexMap::new();
+    let mut groups: IndexMap<(Change<'_>, Option<bool>), Members<'_>> = IndexMap::new();
     let mut totals: BTreeMap<Change<'_>, usize> = BTreeMap::new();
     let varying = varying(shown);
     for one in shown {

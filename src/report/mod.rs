@@ -15,6 +15,7 @@ mod grid;
 mod history;
 mod index;
 mod markdown;
+mod metric_table;
 mod notes;
 mod number;
 mod panels;
