@@ -1,7 +1,7 @@
 //! One cell against another: which cell is the baseline of which, and how many times as large a value is
 //! there. What may be said of that is in `verdict.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::interval::Interval;
 use crate::record::PlannedCell;
@@ -15,37 +15,65 @@ pub struct Ratio {
     pub interval: Interval,
 }
 
-/// The cell that `cell` is compared with: the one with the settings of `baseline` and otherwise the same.
-/// Where the matrix has no such cell (an excluded combination), the only cell of the same workload and host
-/// with those settings. None for a baseline cell itself, and where it is not clear which one.
-pub fn baseline_of<'a>(
-    cell: &PlannedCell,
-    cells: &'a [PlannedCell],
-    baseline: &BTreeMap<String, String>,
-) -> Option<&'a PlannedCell> {
-    let at_baseline = |settings: &BTreeMap<&str, &str>| {
-        baseline.iter().all(|(axis, value)| settings.get(axis.as_str()) == Some(&value.as_str()))
-    };
-    let own = settings(cell);
-    if baseline.is_empty() || at_baseline(&own) {
-        return None;
+/// Which cell each one is compared with.
+pub struct Baselines<'a, 'b> {
+    baseline: &'b BTreeMap<String, String>,
+    /// The cells of the baseline by all their other settings.
+    exact: HashMap<Settings<'a>, &'a PlannedCell>,
+    /// The same by workload and host alone, as far as the baseline leaves these open.
+    near: HashMap<Settings<'a>, Vec<&'a PlannedCell>>,
+}
+
+type Settings<'a> = BTreeMap<&'a str, &'a str>;
+
+impl<'a, 'b> Baselines<'a, 'b> {
+    /// For `cells`, with the settings of `baseline`: axis name to value.
+    pub fn new(cells: &'a [PlannedCell], baseline: &'b BTreeMap<String, String>) -> Self {
+        let mut found = Baselines { baseline, exact: HashMap::new(), near: HashMap::new() };
+        if baseline.is_empty() {
+            return found;
+        }
+        for cell in cells.iter().filter(|cell| is_at(&settings(cell), baseline)) {
+            let others = found.others(cell);
+            found.near.entry(place(&others)).or_default().push(cell);
+            found.exact.entry(others).or_insert(cell);
+        }
+        found
     }
-    let like_own = |other: &BTreeMap<&str, &str>, axis: &str| {
-        baseline.contains_key(axis) || other.get(axis) == own.get(axis)
-    };
-    let mut candidates = cells.iter().filter(|other| {
-        let other = settings(other);
-        at_baseline(&other) && like_own(&other, "workload") && like_own(&other, "host")
-    });
-    let exact = candidates.clone().find(|other| {
-        let other = settings(other);
-        own.keys().chain(other.keys()).all(|axis| like_own(&other, axis))
-    });
-    exact.or_else(|| candidates.next().filter(|_| candidates.next().is_none()))
+
+    /// The cell that `cell` is compared with: the one with the settings of the baseline and otherwise the same.
+    /// Where the matrix has no such cell (an excluded combination), the only cell of the same workload and host
+    /// with those settings. None for a baseline cell itself, and where it is not clear which one.
+    pub fn of(&self, cell: &PlannedCell) -> Option<&'a PlannedCell> {
+        if self.baseline.is_empty() || is_at(&settings(cell), self.baseline) {
+            return None;
+        }
+        let others = self.others(cell);
+        match (self.exact.get(&others), self.near.get(&place(&others)).map(Vec::as_slice)) {
+            (Some(exact), _) => Some(exact),
+            (None, Some([only])) => Some(only),
+            _ => None,
+        }
+    }
+
+    /// The settings of a cell that the baseline leaves open.
+    fn others<'c>(&self, cell: &'c PlannedCell) -> Settings<'c> {
+        settings(cell).into_iter().filter(|(axis, _)| !self.baseline.contains_key(*axis)).collect()
+    }
+}
+
+fn is_at(settings: &Settings<'_>, baseline: &BTreeMap<String, String>) -> bool {
+    baseline.iter().all(|(axis, value)| settings.get(axis.as_str()) == Some(&value.as_str()))
+}
+
+/// Workload and host of some settings.
+fn place<'a>(settings: &Settings<'a>) -> Settings<'a> {
+    let fixed = settings.iter().filter(|(axis, _)| ["workload", "host"].contains(axis));
+    fixed.map(|(axis, value)| (*axis, *value)).collect()
 }
 
 /// The value of every axis of a cell.
-fn settings(cell: &PlannedCell) -> BTreeMap<&str, &str> {
+fn settings(cell: &PlannedCell) -> Settings<'_> {
     let fixed = [("workload", &cell.workload), ("host", &cell.host), ("environment", &cell.environment)];
     let parameters = cell.parameters.iter().map(|(name, value)| (name.as_str(), value));
     fixed.into_iter().chain(parameters).map(|(axis, value)| (axis, value.as_str())).collect()
@@ -97,9 +125,10 @@ mod tests {
             ("host", "a", "net/b/docker/server=docker", Some("net/a/docker/server=docker")),
         ] {
             let baseline = [(axis.to_owned(), value.to_owned())].into();
-            let found = baseline_of(&cell(cell_name), &cells, &baseline).map(|found| &*found.cell);
+            let baselines = Baselines::new(&cells, &baseline);
+            let found = baselines.of(&cell(cell_name)).map(|found| &*found.cell);
             assert_eq!(found, expected, "{cell_name} against {axis}={value}");
         }
-        assert_eq!(baseline_of(&cells[1], &cells, &BTreeMap::new()), None);
+        assert_eq!(Baselines::new(&cells, &BTreeMap::new()).of(&cells[1]), None);
     }
 }

@@ -52,7 +52,7 @@ pub use autocorrelation::{autocorrelation, independent_values, is_dependent};
 pub use bootstrap::{Bootstrap, bootstrap, bootstrap_two};
 pub use change_point::{ChangePoint, chance_of_change, change_in_start, change_point};
 pub use changed::changed;
-pub use compare::{Ratio, baseline_of};
+pub use compare::{Baselines, Ratio};
 pub use descriptive::{Description, quantile};
 pub use differences::{Difference, Group, Versions, differences, versions};
 pub use distribution::{Merged, distributions};

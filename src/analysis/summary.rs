@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::autocorrelation::is_dependent;
-use super::compare::baseline_of;
+use super::compare::Baselines;
 use super::descriptive::{Description, describe};
 use super::drift::{Drift, drift};
 use super::interval::{Interval, median_interval};
@@ -106,10 +106,11 @@ pub fn summarise_against<'a>(run: &'a Run, baseline: &BTreeMap<String, String>) 
         records.sort_by(|one, other| one.started.cmp(&other.started));
         records.into_iter().filter_map(|record| Some(metric.find(record)?.value)).collect()
     };
+    let baselines = Baselines::new(cells, baseline);
     let mut contrasts = Vec::new();
     let mut summary = |cell, (metric, better): (MetricKey, _)| {
         let values = sample(cell, &metric);
-        let baseline = baseline_of(cell, cells, baseline);
+        let baseline = baselines.of(cell);
         contrasts.push(baseline.map(|baseline| paired_contrast(&values, &sample(baseline, &metric))));
         let is_disturbed = |record: &&&Record| is_suspicious(record) && metric.find(record).is_some();
         let suspicious = records_of(cell).filter(is_disturbed).count();

@@ -15,7 +15,7 @@ type Key = Vec<String>;
 /// What stands in one place.
 pub(super) struct Field {
     pub text: String,
-    /// What it comes from; none of what was not measured.
+    /// What it comes from.
     pub origin: Option<Origin>,
 }
 

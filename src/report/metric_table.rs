@@ -58,7 +58,9 @@ impl Fields<'_> {
                 origin: Some(trials::origin(one)),
             },
             Entry::Published(one) => {
-                Field { text: cells::published(one, scale(&one.metric, &one.unit)?), origin: None }
+                let origin =
+                    Origin { cell: String::new(), metric: one.metric.clone(), value: Some(one.value) };
+                Field { text: cells::published(one, scale(&one.metric, &one.unit)?), origin: Some(origin) }
             }
         })
     }

@@ -176,7 +176,7 @@ pub struct Table {
 /// Where a field of a table comes from: `report.html` opens it to these trials, and sorts by the value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
-    /// The cell's name.
+    /// The cell's name; empty for a published figure, which has no trials here.
     pub cell: String,
     /// The metric, as `metric` of the figures of `cells` has it.
     pub metric: String,
