@@ -97,56 +97,73 @@ pub fn summarise_against<'a>(run: &'a Run, baseline: &BTreeMap<String, String>) 
         let of_workload = cells.iter().filter(|cell| cell.workload == workload);
         metrics(of_workload.flat_map(records_of).flat_map(|record| &record.measurements))
     };
-    let sample = |cell: &PlannedCell, metric: &MetricKey| -> Vec<(u32, f64)> {
-        records_of(cell).filter_map(|record| Some((record.repetition, metric.find(record)?.value))).collect()
-    };
-    // Repetitions that were tried again, or in a later sitting, are not in the order of their numbers.
-    let in_time = |cell: &PlannedCell, metric: &MetricKey| -> Vec<f64> {
-        let mut records: Vec<_> = records_of(cell).collect();
-        records.sort_by(|one, other| one.started.cmp(&other.started));
-        records.into_iter().filter_map(|record| Some(metric.find(record)?.value)).collect()
-    };
-    let baselines = Baselines::new(cells, baseline);
-    let mut contrasts = Vec::new();
-    let mut summary = |cell, (metric, better): (MetricKey, _)| {
-        let values = sample(cell, &metric);
-        let baseline = baselines.of(cell);
-        contrasts.push(baseline.map(|baseline| paired_contrast(&values, &sample(baseline, &metric))));
-        let is_disturbed = |record: &&&Record| is_suspicious(record) && metric.find(record).is_some();
-        let suspicious = records_of(cell).filter(is_disturbed).count();
-        let mut sorted: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
-        let far = outliers(&sorted).unwrap_or_default();
-        let in_time = in_time(cell, &metric);
-        sorted.sort_by(f64::total_cmp);
-        let fixed = records_of(cell).filter_map(|record| Some(metric.find(record)?.fixed));
-        let mean = Mean::of(&metric.unit, fixed, &sorted);
-        let described = |sample: Description| Description { mean: mean.value(&sorted), ..sample };
-        Summary {
-            cell,
-            better,
-            ok: sorted.len(),
-            suspicious,
-            sample: describe(&sorted).map(described),
-            mean,
-            mean_interval: mean.interval(&sorted),
-            median_interval: median_interval(&sorted),
-            drift: drift(&in_time),
-            is_dependent: is_dependent(&in_time).unwrap_or(false),
-            outliers: far.into_iter().map(|place| values[place].0).collect(),
-            values,
-            baseline,
-            comparison: None,
-            metric,
-        }
-    };
     let workloads: BTreeSet<_> = cells.iter().map(|cell| cell.workload.as_str()).collect();
     let metrics: BTreeMap<_, _> = workloads.into_iter().map(|name| (name, metrics_of(name))).collect();
     let all = cells
         .iter()
         .flat_map(|cell| metrics[cell.workload.as_str()].iter().cloned().map(move |metric| (cell, metric)));
-    let mut summaries: Vec<Summary<'_>> = all.map(|(cell, metric)| summary(cell, metric)).collect();
+    let baselines = Baselines::new(cells, baseline);
+    let mut contrasts = Vec::new();
+    let of_cell = |cell: &PlannedCell| counted.get(cell.cell.as_str()).map_or(&[][..], Vec::as_slice);
+    let mut summaries: Vec<Summary<'_>> = all
+        .map(|(cell, (metric, better))| {
+            let own = summary(cell, metric, better, of_cell(cell));
+            let baseline = baselines.of(cell);
+            let contrast = |other| paired_contrast(&own.values, &sample(of_cell(other), &own.metric));
+            contrasts.push(baseline.map(contrast));
+            Summary { baseline, ..own }
+        })
+        .collect();
     compare(&mut summaries, contrasts);
     summaries
+}
+
+/// Repetition and value of each record that has the metric.
+fn sample(records: &[&Record], metric: &MetricKey) -> Vec<(u32, f64)> {
+    records.iter().filter_map(|record| Some((record.repetition, metric.find(record)?.value))).collect()
+}
+
+/// The same values by the clock: repetitions that were tried again, or in a later sitting, are not in the order of
+/// their numbers.
+fn in_time(records: &[&Record], metric: &MetricKey) -> Vec<f64> {
+    let mut records = records.to_vec();
+    records.sort_by(|one, other| one.started.cmp(&other.started));
+    records.into_iter().filter_map(|record| Some(metric.find(record)?.value)).collect()
+}
+
+/// One cell and metric by the records that count, without what it is compared with.
+fn summary<'a>(
+    cell: &'a PlannedCell,
+    metric: MetricKey,
+    better: Option<Better>,
+    records: &[&Record],
+) -> Summary<'a> {
+    let values = sample(records, &metric);
+    let is_disturbed = |record: &&&Record| is_suspicious(record) && metric.find(record).is_some();
+    let mut sorted: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+    let far = outliers(&sorted).unwrap_or_default();
+    let in_time = in_time(records, &metric);
+    sorted.sort_by(f64::total_cmp);
+    let fixed = records.iter().filter_map(|record| Some(metric.find(record)?.fixed));
+    let mean = Mean::of(&metric.unit, fixed, &sorted);
+    let described = |sample: Description| Description { mean: mean.value(&sorted), ..sample };
+    Summary {
+        cell,
+        better,
+        ok: sorted.len(),
+        suspicious: records.iter().filter(is_disturbed).count(),
+        sample: describe(&sorted).map(described),
+        mean,
+        mean_interval: mean.interval(&sorted),
+        median_interval: median_interval(&sorted),
+        drift: drift(&in_time),
+        is_dependent: is_dependent(&in_time).unwrap_or(false),
+        outliers: far.into_iter().map(|place| values[place].0).collect(),
+        values,
+        baseline: None,
+        comparison: None,
+        metric,
+    }
 }
 
 /// Workload, metric and unit.
