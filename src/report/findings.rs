@@ -21,11 +21,12 @@ pub(super) fn findings(run: &Run, summaries: &[Summary<'_>], tables: &[MetricTab
     let shown = shown(run, summaries);
     let mut found = failures(run, &shown);
     let layouts = &run.manifest.presentation.tables;
+    let mut told: Vec<&BTreeMap<String, String>> = Vec::new();
     if layouts.is_empty() || layouts.iter().any(|layout| layout.baseline.is_none()) {
+        told.push(&run.manifest.baseline);
         found.extend(differences(&shown));
         found.extend(tally(&run.manifest.baseline, &shown));
     }
-    let mut told: Vec<&BTreeMap<String, String>> = vec![&run.manifest.baseline];
     for baseline in layouts.iter().filter_map(|layout| layout.baseline.as_ref()) {
         if told.contains(&baseline) {
             continue;
