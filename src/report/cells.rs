@@ -51,16 +51,15 @@ pub(super) fn published(reference: &Reference, scale: &Scale) -> String {
     }
 }
 
-/// `×0.988 [0.934, 1.046] inconclusive, 140 trials`; with `to size=64` where the baseline differs in more than it is
+/// `×0.988 [0.934, 1.046] inconclusive, 140 trials needed`; with `to size=64` after the interval where the baseline differs in more than it is
 /// named for, and with the number of pairs where not every trial is in one.
 pub(super) fn comparison(summary: &Summary<'_>, baseline: &BTreeMap<String, String>) -> Option<String> {
-    let judged = judged(summary.comparison.as_ref()?);
     let to = summary.baseline.map(|other| unlike(&summary.cell.parameters, &other.parameters, baseline));
     let to = to.filter(|to| !to.is_empty()).map(|to| format!(" to {to}")).unwrap_or_default();
     let pairs = summary.comparison?.ok().map(|comparison| comparison.contrast.size);
     let pairs = pairs.filter(|pairs| *pairs < summary.ok);
     let pairs = pairs.map(|pairs| format!(", {pairs} pairs")).unwrap_or_default();
-    Some(format!("{judged}{to}{pairs}"))
+    Some(format!("{}{pairs}", judged(summary.comparison.as_ref()?, &to)))
 }
 
 /// The parameters of a baseline that are others than the cell's, though nobody has asked for that.
@@ -74,13 +73,13 @@ fn unlike(
     unlike.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
 }
 
-fn judged(comparison: &Result<Comparison, Refusal>) -> String {
+fn judged(comparison: &Result<Comparison, Refusal>, to: &str) -> String {
     let comparison = match comparison {
         Ok(comparison) => comparison,
-        Err(Refusal::TooFew { have, .. }) => return format!("{NOTHING} {have} of 2 pairs"),
-        Err(refusal) => return format!("{NOTHING} {refusal}"),
+        Err(Refusal::TooFew { have, .. }) => return format!("{NOTHING}{to} {have} of 2 pairs"),
+        Err(refusal) => return format!("{NOTHING}{to} {refusal}"),
     };
-    let ratio = ratio(&comparison.contrast.ratio);
+    let ratio = format!("{}{to}", ratio(&comparison.contrast.ratio));
     match (comparison.verdict, comparison.needed) {
         (Some(Verdict::Inconclusive), Some(needed)) => {
             format!("{ratio} inconclusive, {needed} trials needed")
