@@ -23,8 +23,8 @@ pub const LISTEN: &str = "[ -z \"$bash\" ] || listen\n";
 const PULSE: Duration = Duration::from_secs(60);
 
 /// What every kept shell knows. In bash, `set -m` gives each command a group of its own, and `wait` returns also when
-/// one is stopped; then it is still there. `wait -f` would wait on, but bash 5.2 looks at memory it has freed when a
-/// command ends in that moment, and now and then prints `No record of process` for ever; it only tells that this is bash 5. Where `EPOCHREALTIME` is, it is a clock that needs no
+/// one is stopped; then it is still there. `wait -f` would wait on, but bash 5.2 was seen to print `wait_for: No record
+/// of process` for ever in it, once in some hundred short commands or more; it only tells that this is bash 5. Where `EPOCHREALTIME` is, it is a clock that needs no
 /// process; busybox has it too. PIPE is caught, not ignored, since jobs
 /// would inherit that. In the foreground bash would end with a job that INT has ended; in the background the
 /// others would have it ignore INT.
