@@ -33,12 +33,9 @@ pub struct CompareArguments {
     /// The runs; the first is the baseline.
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     pub runs: Vec<String>,
-    /// This metric alone.
-    #[arg(long, value_name = "NAME")]
-    pub metric: Option<String>,
-    /// Only the cells for which this holds: "host.name == 'pi5' and size > 64".
-    #[arg(long = "where", value_name = "EXPR")]
-    pub condition: Option<String>,
+    /// What of the runs is told.
+    #[command(flatten)]
+    pub rows: Rows,
     /// By how much two must differ for it to matter.
     #[arg(long, value_name = "PERCENT", default_value = "2%")]
     pub margin: Margin,
@@ -71,12 +68,9 @@ pub struct HistoryArguments {
     /// Where results are kept.
     #[arg(long, value_name = "DIR", default_value = "results")]
     pub results: PathBuf,
-    /// This metric alone.
-    #[arg(long, value_name = "NAME")]
-    pub metric: Option<String>,
-    /// Only the cells for which this holds: "host.name == 'pi5' and size > 64".
-    #[arg(long = "where", value_name = "EXPR")]
-    pub condition: Option<String>,
+    /// What of the runs is told.
+    #[command(flatten)]
+    pub rows: Rows,
     /// By how much the latest run must differ from the one before for it to matter.
     #[arg(long, value_name = "PERCENT", default_value = "2%")]
     pub margin: Margin,
@@ -134,6 +128,17 @@ impl FromStr for Margin {
             None => Err("write it in per cent, above 0 and up to 100, as in 5%".to_owned()),
         }
     }
+}
+
+/// Which cells and metrics are looked at.
+#[derive(Debug, Args)]
+pub struct Rows {
+    /// This metric alone.
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+    /// Only the cells for which this holds: "host.name == 'pi5' and size > 64".
+    #[arg(long = "where", value_name = "EXPR")]
+    pub condition: Option<String>,
 }
 
 #[cfg(test)]

@@ -19,18 +19,20 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<u8, Error> {
     for run in &runs {
         ui::compare::show_warnings(run);
     }
-    if let Some(condition) = &arguments.condition {
+    if let Some(condition) = &arguments.rows.condition {
         filter::keep_where(&mut runs.iter_mut().collect::<Vec<_>>(), condition)?;
     }
-    must_have_metric(&runs, arguments.metric.as_deref())?;
+    must_have_metric(&runs, arguments.rows.metric.as_deref())?;
     let names = names(&runs, &arguments.runs);
     let named =
         |index: usize| Named { name: &names[index], source: &arguments.runs[index], run: &runs[index] };
     let margin = arguments.margin.0;
     let against = runs[1..].iter().map(|run| {
-        compare_runs(&runs[0], run, arguments.metric.as_deref(), margin).map_err(|refusal| Error::Usage {
-            message: format!("the runs can't be compared: {refusal}"),
-            help: "give other runs, or another margin".to_owned(),
+        compare_runs(&runs[0], run, arguments.rows.metric.as_deref(), margin).map_err(|refusal| {
+            Error::Usage {
+                message: format!("the runs can't be compared: {refusal}"),
+                help: "give other runs, or another margin".to_owned(),
+            }
         })
     });
     let against = against.collect::<Result<Vec<Against<'_>>, Error>>()?;

@@ -20,16 +20,17 @@ use crate::ui;
 pub(super) fn history(arguments: &HistoryArguments) -> Result<u8, Error> {
     let folder = folder(&arguments.experiment, &arguments.results);
     let mut runs = read(&folder)?;
-    if let Some(condition) = &arguments.condition {
+    if let Some(condition) = &arguments.rows.condition {
         filter::keep_where(&mut runs.iter_mut().collect::<Vec<_>>(), condition)?;
     }
-    must_have_metric(&runs, arguments.metric.as_deref())?;
+    must_have_metric(&runs, arguments.rows.metric.as_deref())?;
     let margin = arguments.margin.0;
-    let history =
-        analysis::history(&runs, arguments.metric.as_deref(), margin).map_err(|refusal| Error::Usage {
+    let history = analysis::history(&runs, arguments.rows.metric.as_deref(), margin).map_err(|refusal| {
+        Error::Usage {
             message: format!("the runs have no history: {refusal}"),
             help: "give another margin, or other cells".to_owned(),
-        })?;
+        }
+    })?;
     if history.series.is_empty() {
         return Err(Error::Usage {
             message: format!("no run in `{}` has a value of these cells", folder.display()),

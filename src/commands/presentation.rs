@@ -36,11 +36,7 @@ pub(super) fn present_anew(directory: &RunDirectory, file: &Path) -> Result<(), 
     let experiment = experiment::read(file, &Changes::default())?;
     let report = &experiment.spec.report;
     let new = presentation(&experiment);
-    let templates = experiment.templates.clone();
-    record::keep_templates(
-        directory,
-        &templates.as_ref().map(|chosen| chosen.files.clone()).unwrap_or_default(),
-    )?;
+    let templates = experiment.templates;
     record::change_manifest(directory, &experiment.secrets, |manifest| {
         let Presentation { labels, costs, .. } = std::mem::take(&mut manifest.presentation);
         manifest.presentation = Presentation {
@@ -51,8 +47,10 @@ pub(super) fn present_anew(directory: &RunDirectory, file: &Path) -> Result<(), 
         manifest.baseline = texts(&report.baseline);
         manifest.units = texts(&report.units);
         manifest.charts = experiment.charts;
-        manifest.templates = templates.map(|chosen| chosen.folder);
+        manifest.templates = templates.as_ref().map(|chosen| chosen.folder.clone());
     })?;
+    // Not before: a run that somebody writes is refused, and keeps what it has.
+    record::keep_templates(directory, &templates.map(|chosen| chosen.files).unwrap_or_default())?;
     Ok(())
 }
 

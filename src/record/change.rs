@@ -1,7 +1,7 @@
 //! A change of what a manifest says, of a run that nobody writes. Read [`change_manifest`].
 
 use super::files::write_json;
-use super::{Manifest, RecordError, RunDirectory, read_manifest, reopen};
+use super::{Manifest, RecordError, RunDirectory, hold, read_manifest};
 use crate::secrets::Secrets;
 
 /// Changes the manifest of the run in `directory`; nothing of `secrets` will stand in it.
@@ -13,7 +13,7 @@ pub fn change_manifest(
     secrets: &Secrets,
     change: impl FnOnce(&mut Manifest),
 ) -> Result<(), RecordError> {
-    let _held = reopen(directory)?;
+    let _held = hold(directory)?;
     let mut manifest = read_manifest(directory)?;
     change(&mut manifest);
     write_json(&directory.manifest(), &manifest, secrets)

@@ -51,8 +51,8 @@ pub(super) fn published(reference: &Reference, scale: &Scale) -> String {
     }
 }
 
-/// `×0.988 [0.934, 1.046] inconclusive, 140 trials needed`; with `to size=64` after the interval where the baseline differs in more than it is
-/// named for, and with the number of pairs where not every trial is in one.
+/// `×0.988 [0.934, 1.046] inconclusive, 140 trials needed`; with `to size=64` after the interval where the baseline
+/// differs in more than it is named for, and with the number of pairs where not every trial is in one.
 pub(super) fn comparison(summary: &Summary<'_>, baseline: &BTreeMap<String, String>) -> Option<String> {
     let to = summary.baseline.map(|other| unlike(&summary.cell.parameters, &other.parameters, baseline));
     let to = to.filter(|to| !to.is_empty()).map(|to| format!(" to {to}")).unwrap_or_default();

@@ -118,18 +118,21 @@ fn a_run_that_goes_on_is_not_checked() {
     assert!(texts(&output).1.starts_with(&format!("left out: `{run}` goes on\n")));
 }
 
-#[test]
-fn a_report_section_that_was_changed_later_is_put_into_the_run() {
-    let folder = reported();
-    let run = format!("results/{EXPERIMENT}/{NEWER}");
-    let file = |report: &str| {
-        let yaml = "environments: { native: {}, docker: { container: { image: debian } } }
+/// An experiment with this `report:` section.
+fn write_experiment(folder: &Path, report: &str) {
+    let yaml = "environments: { native: {}, docker: { container: { image: debian } } }
 workloads:
   network: { parameters: { server: native }, run: 'x {{ server }}', metrics: { tool: iperf3 } }
 matrix: [{ environment: [native, docker] }]
 report: ";
-        fs::write(folder.path().join("docker-vs-native.yaml"), format!("{yaml}{report}\n")).unwrap();
-    };
+    fs::write(folder.join("docker-vs-native.yaml"), format!("{yaml}{report}\n")).unwrap();
+}
+
+#[test]
+fn a_report_section_that_was_changed_later_is_put_into_the_run() {
+    let folder = reported();
+    let run = format!("results/{EXPERIMENT}/{NEWER}");
+    let file = |report: &str| write_experiment(folder.path(), report);
     let report = |arguments: &[&str]| runner(folder.path(), &[&["report"], arguments].concat());
     let text = || fs::read_to_string(in_run(folder.path(), "report.md")).unwrap();
     file(
@@ -156,4 +159,39 @@ report: ";
     )
     .unwrap();
     assert_eq!(all(folder.path()), before, "a mistake changes nothing");
+}
+
+#[test]
+fn each_source_of_published_figures_has_its_own_row() {
+    let folder = reported();
+    let run = format!("results/{EXPERIMENT}/{NEWER}");
+    let report = |arguments: &[&str]| runner(folder.path(), &[&["report"], arguments].concat());
+    let text = || fs::read_to_string(in_run(folder.path(), "report.md")).unwrap();
+    let references = |figures: &str| {
+        let header = "source,workload,metric,value,unit,host,environment\n";
+        fs::write(folder.path().join("published.csv"), format!("{header}{figures}")).unwrap();
+    };
+    write_experiment(folder.path(), "{ references: published.csv }");
+    references(
+        "A,network,throughput_sent,90,Mbit/s,lattepanda-a,native\nB,network,throughput_sent,91,Mbit/s,lattepanda-a,podman\n",
+    );
+    assert_eq!(report(&[&run, "--experiment", "docker-vs-native.yaml"]).status.code(), Some(0));
+    let row = |name: &str| text().lines().find(|line| line.contains(name)).map(str::to_owned).unwrap();
+    let cells = |line: String| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let header = cells(row("| host"));
+    for (mark, value, column) in [("†1", "90.00", "native, server=native"), ("†2", "91.00", "podman")] {
+        let place = header.iter().position(|name| name == column).unwrap();
+        assert_eq!(
+            cells(row(&format!("lattepanda-a {mark}")))[place],
+            value,
+            "each source has its own row: {}",
+            text()
+        );
+    }
+    assert!(text().contains("not measured here, †1: A.") && text().contains("not measured here, †2: B."));
+    for misfit in ["A,network,throughput_sent,90,ms,a,native\n", "A,network,latency,90,ms,a,native\n"] {
+        references(misfit);
+        let refused = report(&[&run, "--experiment", "docker-vs-native.yaml"]);
+        assert_eq!(refused.status.code(), Some(3), "{misfit}");
+    }
 }

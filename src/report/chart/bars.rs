@@ -28,7 +28,7 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
         return None;
     }
     let (ups, has_own) = axes_up(&picked.shown, &values, is_log, true);
-    let panels = panels(&picked, &columns, ups);
+    let panels = panels(&picked, ups, |panel| across(&picked, &columns.xs[panel]));
     let beside = if columns.widest(1) > WIDTH / 2.0 { 1 } else { 2 };
     let wide = (columns.widest(beside.min(panels.len())) + 60.0).clamp(WIDTH, WIDEST);
     let mut page = Page::new(wide, title, &notes(&picked, has_own, is_log), &legend(&picked, &few, is_log));
@@ -110,11 +110,15 @@ fn values(picked: &Picked<'_>, few: &[Vec<Trial<'_>>], panel: usize) -> Vec<f64>
     own.flat_map(|((one, few), _)| of(one, few)).map(|value| scale.apply(value)).collect()
 }
 
-fn panels(picked: &Picked<'_>, columns: &Columns, ups: Vec<Up>) -> Vec<Panel> {
-    let names = |xs: &[usize]| xs.iter().map(|x| picked.grouping.xs[*x].text.clone()).collect();
+fn across(picked: &Picked<'_>, xs: &[usize]) -> Across {
+    Across::Names(xs.iter().map(|x| picked.grouping.xs[*x].text.clone()).collect())
+}
+
+/// A panel for each plot, by its number: what goes across, and what goes up.
+pub(super) fn panels(picked: &Picked<'_>, ups: Vec<Up>, across: impl Fn(usize) -> Across) -> Vec<Panel> {
     let panel = |(index, up): (usize, Up)| Panel {
         title: picked.grouping.panels[index].clone(),
-        across: Across::Names(names(&columns.xs[index])),
+        across: across(index),
         across_title: across_title(&picked.grouping.x_axis),
         up,
         up_title: picked.shown[index].title(),

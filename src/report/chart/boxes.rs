@@ -3,7 +3,7 @@
 
 use super::Drawn;
 use super::axis::Axis;
-use super::bars::{across_title, alt, notes};
+use super::bars::{alt, notes, panels};
 use super::cells::Wanted;
 use super::data::{Data, number};
 use super::estimates::{Picked, Source, axes_up, is_log_up, pick, told};
@@ -35,14 +35,7 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
     let is_log = is_log_up(layout);
     let (ups, has_own) = axes_up(&picked.shown, &values, is_log, false);
     let across = Across::Names(picked.grouping.xs.iter().map(|x| x.text.clone()).collect());
-    let panel = |(index, up): (usize, Up)| Panel {
-        title: picked.grouping.panels[index].clone(),
-        across: across.clone(),
-        across_title: across_title(&picked.grouping.x_axis),
-        up,
-        up_title: picked.shown[index].title(),
-    };
-    let panels: Vec<Panel> = ups.into_iter().enumerate().map(panel).collect();
+    let panels = panels(&picked, ups, |_| across.clone());
     let is_full = trials.iter().map(Vec::len).sum::<usize>() > MOST_POINTS;
     let slots = picked.grouping.xs.len() * picked.grouping.series.len();
     let wide = (slots as f64 * 16.0 + 60.0).clamp(WIDTH, 2000.0);

@@ -3,11 +3,11 @@
 
 use super::Drawn;
 use super::axis::Axis;
-use super::bars::{across_title, alt, few_trials, legend, notes};
+use super::bars::{alt, few_trials, legend, notes, panels};
 use super::cells::Wanted;
 use super::data::Data;
 use super::estimates::{COLUMNS, Picked, Source, axes_up, is_log_across, is_log_up, pick, row, told};
-use super::frame::{Across, Page, Panel, Plot, Up, WIDTH};
+use super::frame::{Across, Page, Plot, Up, WIDTH};
 use super::marks::{draw_interval, draw_mark};
 use super::svg::{Anchor, stroke};
 use super::trials::Trial;
@@ -23,14 +23,7 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
     let values: Vec<Vec<f64>> = (0..picked.shown.len()).map(|panel| values(&picked, &few, panel)).collect();
     let (ups, has_own) = axes_up(&picked.shown, &values, is_log, !is_log);
     let across = across(&picked, layout);
-    let panel = |(index, up): (usize, Up)| Panel {
-        title: picked.grouping.panels[index].clone(),
-        across: across.clone(),
-        across_title: across_title(&picked.grouping.x_axis),
-        up,
-        up_title: picked.shown[index].title(),
-    };
-    let panels: Vec<Panel> = ups.into_iter().enumerate().map(panel).collect();
+    let panels = panels(&picked, ups, |_| across.clone());
     let mut page = Page::new(WIDTH, title, &notes(&picked, has_own, is_log), &legend(&picked, &few, true));
     let plots = page.plots(&panels, if panels.len() > 1 { 2 } else { 1 }, 270.0);
     for (number, (plot, panel)) in plots.iter().zip(&panels).enumerate() {
