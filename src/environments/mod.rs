@@ -16,7 +16,7 @@ use crate::transports::docker::Container;
 use crate::transports::{Transport, TransportError, job};
 
 pub use container::Settings;
-pub use leftovers::{Fate, remove_left};
+pub use leftovers::remove_left;
 pub use shared::Shared;
 
 /// Where the directories of cells are made when the file does not say.

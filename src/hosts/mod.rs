@@ -2,23 +2,30 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this machine's surroundings")]
 
+mod aws;
 mod caches;
+mod command_line;
 pub mod cpu_time;
+mod ec2;
+mod ecs;
 mod facts;
 mod ledger;
 mod load;
 mod lock;
 mod probe;
+mod provide;
 mod reach;
 mod ssh;
+mod vagrant;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
+use indexmap::IndexMap;
 use tokio::sync::{Mutex, OnceCell};
 
 use crate::diagnostic::Sources;
-use crate::spec::host::{Host, Sudo};
+use crate::spec::host::{Host, Kind as HostKind, Sudo};
 use crate::transports::docker::Engine;
 use crate::transports::local::Local;
 use crate::transports::ssh::SshConnection;
@@ -31,6 +38,8 @@ pub use load::{Activity, activity};
 use lock::Lock;
 pub use lock::{Claim, lock_all};
 pub use probe::{Sensors, degrees, find_probes, temperature};
+use provide::Provided;
+pub use provide::{Fate, Making, Said, Tell, provide, release};
 pub use reach::{Clock, Needs, Reached, Workdir, reach};
 pub use ssh::local_path;
 
@@ -48,6 +57,8 @@ pub struct Machine {
     pub probes: Vec<String>,
     /// What is known of them.
     pub sensors: Sensors,
+    /// Where it came from, by name: instance type, image, box, …; nothing for a machine that was there.
+    pub provenance: IndexMap<String, String>,
     way: Way,
     engine: OnceCell<Engine>,
     lock: StdMutex<Option<Lock>>,
@@ -60,28 +71,51 @@ enum Way {
     Fake,
 }
 
-/// Connects to the host `name` of a checked experiment.
+/// Connects to the host `name` of a checked experiment, which must be there already; see [`provide`] for one that
+/// may have to be made.
 ///
 /// # Errors
 /// When it can't be reached or does not let us in.
 pub async fn connect(name: &str, host: &Host, sources: &Sources) -> Result<Machine, TransportError> {
-    let (way, transport, address): (Way, Arc<dyn Transport>, String) = match &host.ssh {
-        Some(ssh) => {
-            let target = ssh::target(name, &ssh.0, sources);
-            let connection = SshConnection::connect(&target).await?;
-            (Way::Ssh(connection.clone()), Arc::new(connection), ssh.0.address.value.clone())
+    let provided = match host.kind() {
+        HostKind::Local => {
+            let peer_address = peer_address(host, own_address());
+            return Ok(Machine::new(name, Way::Local, Local::shared(), peer_address, sudo(host)));
         }
-        None => (Way::Local, Local::shared(), own_address()),
+        HostKind::Ssh(fields) => Provided {
+            target: ssh::target(name, fields, sources),
+            peer_address: fields.address.value.clone(),
+            provenance: IndexMap::new(),
+        },
+        HostKind::Vagrant(vagrant) => vagrant::find(name, vagrant, sources).await?,
+        HostKind::Ec2(ec2) => ec2::find(name, ec2, sources).await?,
+        HostKind::Ecs(ecs) => return ecs::connect(name, host, ecs).await,
     };
-    let peer_address = host.peer_address.as_ref().map_or(address, |address| address.value.clone());
-    Ok(Machine::new(name, way, transport, peer_address, host.sudo.unwrap_or_default()))
+    machine(name, host, provided).await
+}
+
+/// Connects to a machine that is up.
+async fn machine(name: &str, host: &Host, provided: Provided) -> Result<Machine, TransportError> {
+    let Provided { target, peer_address: address, provenance } = provided;
+    let connection = SshConnection::connect(&target).await?;
+    let way = Way::Ssh(connection.clone());
+    let machine = Machine::new(name, way, Arc::new(connection), peer_address(host, address), sudo(host));
+    Ok(Machine { provenance, ..machine })
+}
+
+fn peer_address(host: &Host, address: String) -> String {
+    host.peer_address.as_ref().map_or(address, |address| address.value.clone())
+}
+
+fn sudo(host: &Host) -> Sudo {
+    host.sudo.unwrap_or_default()
 }
 
 impl Machine {
     fn new(name: &str, way: Way, transport: Arc<dyn Transport>, peer_address: String, sudo: Sudo) -> Self {
         let (name, engine, lock) = (name.to_owned(), OnceCell::new(), StdMutex::default());
-        let (probes, sensors) = (Vec::new(), Sensors::default());
-        Machine { name, transport, peer_address, sudo, probes, sensors, way, engine, lock }
+        let (probes, sensors, provenance) = (Vec::new(), Sensors::default(), IndexMap::new());
+        Machine { name, transport, peer_address, sudo, probes, sensors, provenance, way, engine, lock }
     }
 
     /// A machine that only answers as `fake` was told, whatever way there is to it.
