@@ -18,3 +18,4 @@ mod resume;
 mod runs;
 mod ssh;
 mod ssh_login;
+mod vagrant;
