@@ -84,7 +84,8 @@ async fn empty(
     ledger: &Ledger,
 ) -> Result<bool, Error> {
     // What is on a disk that stays is removed while the machine still runs.
-    let stay: BTreeSet<String> = ledger.left().into_iter().filter(hosts::is_kept).map(|thing| thing.host).collect();
+    let stay: BTreeSet<String> =
+        ledger.left().into_iter().filter(hosts::is_kept).map(|thing| thing.host).collect();
     let mut fates = release(declared, ledger, |host| !stay.contains(host)).await;
     let left = ledger.left();
     let on_hosts = left.iter().filter(|thing| !thing.kind.is_of_host());
@@ -123,8 +124,7 @@ async fn release(declared: &Hosts, ledger: &Ledger, which: impl Fn(&str) -> bool
     let hosts: BTreeSet<String> = ledger.left().into_iter().map(|thing| thing.host).collect();
     let hosts: Vec<String> = hosts.into_iter().filter(|host| which(host)).collect();
     let declared_hosts = hosts.iter().filter_map(|name| declared.spec.hosts.get_key_value(name.as_str()));
-    let released =
-        declared_hosts.map(|(name, host)| hosts::release(name, host, ledger, &tell));
+    let released = declared_hosts.map(|(name, host)| hosts::release(name, host, ledger, &tell));
     join_all(released).await.into_iter().flatten().collect()
 }
 

@@ -101,12 +101,7 @@ pub fn is_kept(thing: &Thing) -> bool {
 
 /// Gives back what was made for the host `name`, as the ledger has it. It may be done again. Once the machine itself
 /// is gone, what the ledger has of things on it is gone too.
-pub async fn release(
-    name: &str,
-    host: &Host,
-    ledger: &Ledger,
-    tell: &Tell,
-) -> Vec<(Thing, Fate)> {
+pub async fn release(name: &str, host: &Host, ledger: &Ledger, tell: &Tell) -> Vec<(Thing, Fate)> {
     let left = ledger.left_on(name);
     let mut fates = Vec::new();
     let mut is_gone = false;

@@ -155,9 +155,11 @@ fn twins(hosts: &IndexMap<Text, Host>, problems: &mut Vec<Problem>) {
             let port = ssh.port.as_ref().map_or(22, |port| port.value).to_string();
             Some(vec![Some(ssh.address.value.clone()), Some(port), text(&ssh.jump), text(&ssh.config)])
         }
-        Kind::Vagrant(vagrant) => {
-            Some(vec![Some("vagrant".to_owned()), text(&vagrant.directory), Some(vagrant.machine().to_owned())])
-        }
+        Kind::Vagrant(vagrant) => Some(vec![
+            Some("vagrant".to_owned()),
+            text(&vagrant.directory),
+            Some(vagrant.machine().to_owned()),
+        ]),
         Kind::Ec2(ec2) => ec2.instance_id.as_ref().map(|id| vec![Some(id.value.clone())]),
         // A cluster is many machines.
         Kind::Ecs(_) => None,
