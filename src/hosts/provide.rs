@@ -74,7 +74,7 @@ pub async fn provide(
         Kind::Local | Kind::Ssh(_) => return super::connect(name, host, sources).await,
         Kind::Vagrant(vagrant) => vagrant::provide(name, vagrant, sources, making).await?,
         Kind::Ec2(ec2) => ec2::provide(name, ec2, sources, making).await?,
-        Kind::Ecs(ecs) => return ecs::connect(name, host, ecs).await,
+        Kind::Ecs(ecs) => return ecs::connect(name, host, ecs, Some(making)).await,
     };
     super::machine(name, host, provided).await
 }

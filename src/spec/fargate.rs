@@ -43,8 +43,17 @@ impl TaskSize {
         let is_known = (least..=most).contains(&mib) && is_step && !(cpu == 256 && mib == 1536);
         match is_known {
             true => Ok(TaskSize { cpu, memory: mib }),
-            false => Err(format!("Fargate has no task of {cpus} CPUs and {}: {}", shown(memory), with(cpu, least, most, step))),
+            false => Err(format!(
+                "Fargate has no task of {cpus} CPUs and {}: {}",
+                shown(memory),
+                with(cpu, least, most, step)
+            )),
         }
+    }
+
+    /// The task of `cpus` and `memory` bytes on instances, which take any size.
+    pub fn any(cpus: f64, memory: u64) -> Self {
+        TaskSize { cpu: (cpus * 1024.0).round().max(1.0) as u32, memory: memory.div_ceil(MIB) }
     }
 }
 

@@ -179,7 +179,8 @@ mod tests {
 
     #[test]
     fn every_byte_comes_back_whatever_the_log_does_to_lines() {
-        let text = r"printf 'a\n\n\377\000 runner over 64 1\n\r'; echo $WORD >&2; head -c 20000 /dev/zero; exit 7";
+        let text =
+            r"printf 'a\n\n\377\000 runner over 64 1\n\r'; echo $WORD >&2; head -c 20000 /dev/zero; exit 7";
         for shell in ["dash", "bash"] {
             let printed = printed(shell, &job(text), 20, None);
             // A log may tell a line twice, and in another order.
