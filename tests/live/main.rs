@@ -19,3 +19,4 @@ mod resume;
 mod runs;
 mod ssh;
 mod ssh_login;
+mod vagrant;
