@@ -91,6 +91,7 @@ const BEYOND: &[(&str, &[&str])] = &[
     (
         "product",
         &[
+            "caches-below",
             "cell-twice",
             "comparison-of-text",
             "everything-excluded",
