@@ -90,7 +90,7 @@ pub async fn reach(
         // Its images have what is needed, or their tasks say what is missing.
         let tools = ALWAYS.into_iter().map(str::to_owned).chain(needs.tools.iter().cloned()).collect();
         let (root, engine) = (Ok("tasks".to_owned()), Some(Ok("ECS".to_owned())));
-        return Ok(Reached { seconds, root, engine, tools, workdirs: Vec::new(), clock: None, locked: None });
+        return Ok(Reached { seconds, root, engine, tools, ..parse("", Sudo::None) });
     }
     let silent = |_| TransportError {
         message: format!("`{name}`: no answer within {} s", LIMIT.as_secs()),

@@ -68,7 +68,7 @@ fn steps_in_task(steps: &Steps, host: &str) -> impl Iterator<Item = Problem> {
         let message = format!("{what} can't be done on `{host}`: each command there is a task of its own");
         let help = match &step.value {
             Step::Run(_) | Step::Upload(_) => "put it into `run`, or into the image",
-            Step::DropCaches { .. } => "leave it out: what is below a task belongs to others; `{ drop_caches: { optional: true } }` says so in the report",
+            Step::DropCaches(_) => "leave it out: what is below a task belongs to others; `{ drop_caches: { optional: true } }` says so in the report",
             Step::WaitIdle(_) | Step::CoolDown(_) | Step::Sleep(_) => "leave it out, or wait with `sleep`",
         };
         Some(Problem::at(step.span, message).help(help))
@@ -83,8 +83,9 @@ fn not_in_task(step: &Step, host: &str) -> Option<&'static str> {
             let is_here = on.is_none_or(|on| ["environment", "host", host].contains(&on));
             is_here.then_some("a step that runs a command")
         }
-        Step::DropCaches { optional: true, .. } | Step::Sleep(_) => None,
-        Step::DropCaches { .. } => Some("`drop_caches`"),
+        Step::Sleep(_) => None,
+        Step::DropCaches(settings) if settings.optional => None,
+        Step::DropCaches(_) => Some("`drop_caches`"),
         Step::WaitIdle(_) => Some("`wait_idle`"),
         Step::CoolDown(_) => Some("`cool_down`"),
         Step::Upload(_) => Some("`upload`"),
