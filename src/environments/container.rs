@@ -34,7 +34,7 @@ pub struct ContainerSettings {
     /// Whether all cells of the run with these settings share it.
     pub is_shared: bool,
     pull: Pull,
-    options: ContainerOptions,
+    pub(super) options: ContainerOptions,
 }
 
 impl Settings {

@@ -62,9 +62,13 @@ impl Machines {
     pub(super) async fn answers(&self, run: &Run, host: &str) -> Result<(), String> {
         let answer = async {
             match self.get(host) {
-                Some(Ok(machine)) => {
-                    job::query(&*machine.transport, ":").await.map(drop).map_err(|error| error.with_hint())
-                }
+                Some(Ok(machine)) => match machine.cluster() {
+                    Some(cluster) => cluster.answers().await.map_err(|error| error.with_hint()),
+                    None => job::query(&*machine.transport, ":")
+                        .await
+                        .map(drop)
+                        .map_err(|error| error.with_hint()),
+                },
                 _ => self.connect(run, host).await,
             }
         };
@@ -100,7 +104,9 @@ pub async fn connect(
     making: &Making,
 ) -> Result<Machine, TransportError> {
     let mut machine = hosts::provide(name, &spec.hosts[name], sources, making).await?;
-    hosts::find_probes(&mut machine).await?;
+    if machine.cluster().is_none() {
+        hosts::find_probes(&mut machine).await?;
+    }
     Ok(machine)
 }
 
@@ -109,6 +115,9 @@ pub async fn connect(
 /// # Errors
 /// When it does not tell them.
 pub async fn facts(spec: &Spec, machine: &Machine) -> Result<Facts, TransportError> {
+    if machine.cluster().is_some() {
+        return Ok(machine.provenance.clone());
+    }
     let tools: BTreeSet<&str> = spec
         .workloads
         .values()

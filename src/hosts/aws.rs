@@ -49,14 +49,15 @@ impl Aws {
     /// # Errors
     /// When the tool is missing or AWS refuses.
     pub(super) async fn ask<T: DeserializeOwned>(&self, words: &[&str]) -> Result<T, AwsError> {
-        let fixed = ["--output", "json", "--no-cli-pager", "--no-cli-auto-prompt"];
-        let arguments = words.iter().chain(&fixed).map(|&word| word.to_owned());
+        let arguments = words.iter().chain(&["--output", "json"]).map(|&word| word.to_owned());
+        let endpoint = endpoint(words, &|name| std::env::var(name).ok());
+        let env = [("AWS_PAGER", ""), ("AWS_CLI_AUTO_PROMPT", "off")];
         let call = Call {
             program: "aws",
             install: INSTALL,
-            arguments: arguments.chain(self.options.iter().cloned()).collect(),
+            arguments: arguments.chain(self.options.iter().cloned()).chain(endpoint).collect(),
             directory: None,
-            env: Vec::new(),
+            env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
             within: WITHIN,
         };
         let asked = call.shown();
@@ -81,6 +82,16 @@ impl Aws {
         serde_json::from_slice(answer)
             .map_err(|error| failed("", format!("its answer can't be read: {error}")))
     }
+}
+
+/// `AWS_ENDPOINT_URL` as an option: versions of the tool before 2.13 don't know the variable, and would go to
+/// AWS itself, where it costs money. A variable for one service wins over it in those that do.
+fn endpoint(words: &[&str], variable: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
+    let service = words.first().map(|service| service.to_uppercase().replace('-', "_")).unwrap_or_default();
+    let is_ignored = variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS").is_some_and(|text| text == "true");
+    let own = variable(&format!("AWS_ENDPOINT_URL_{service}"));
+    let url = own.or_else(|| variable("AWS_ENDPOINT_URL")).filter(|url| !url.is_empty() && !is_ignored);
+    url.map(|url| vec!["--endpoint-url".to_owned(), url]).unwrap_or_default()
 }
 
 /// The name in `An error occurred (NAME) when calling …`.
@@ -126,5 +137,24 @@ mod tests {
         assert_eq!(code("Unable to locate credentials"), "");
         assert!(hint("Unable to locate credentials. You can configure").is_some());
         assert_eq!(hint(said), None);
+    }
+
+    #[test]
+    fn the_variables_for_the_address_hold_for_every_version_of_the_tool() {
+        let set = |pairs: &'static [(&str, &str)]| {
+            let get = move |name: &str| {
+                let found = pairs.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            endpoint(&["ec2", "run-instances"], &get)
+        };
+        assert_eq!(set(&[]), Vec::<String>::new());
+        assert_eq!(set(&[("AWS_ENDPOINT_URL", "http://a")]), ["--endpoint-url", "http://a"]);
+        const BOTH: [(&str, &str); 2] =
+            [("AWS_ENDPOINT_URL", "http://a"), ("AWS_ENDPOINT_URL_EC2", "http://b")];
+        assert_eq!(set(&BOTH), ["--endpoint-url", "http://b"]);
+        const IGNORED: [(&str, &str); 2] =
+            [("AWS_ENDPOINT_URL", "http://a"), ("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")];
+        assert_eq!(set(&IGNORED), Vec::<String>::new());
     }
 }

@@ -33,6 +33,7 @@ use crate::transports::ssh::SshConnection;
 use crate::transports::{Transport, TransportError, job};
 
 pub use caches::{CacheFigures, drop_caches};
+pub use ecs::{Cluster, TaskSettings, Tasks};
 pub use facts::{facts, place_facts};
 pub use ledger::{Entry, Kind, Ledger, Thing, variables_of};
 pub use load::{Activity, activity};
@@ -69,6 +70,7 @@ pub struct Machine {
 enum Way {
     Local,
     Ssh(SshConnection),
+    Ecs(Arc<Cluster>),
     Fake,
 }
 
@@ -90,7 +92,7 @@ pub async fn connect(name: &str, host: &Host, sources: &Sources) -> Result<Machi
         },
         HostKind::Vagrant(vagrant) => vagrant::find(name, vagrant, sources).await?,
         HostKind::Ec2(ec2) => ec2::find(name, ec2, sources).await?,
-        HostKind::Ecs(ecs) => return ecs::connect(name, host, ecs).await,
+        HostKind::Ecs(ecs) => return ecs::connect(name, host, ecs, None).await,
     };
     machine(name, host, provided).await
 }
@@ -132,6 +134,15 @@ impl Machine {
         Machine::new(name, Way::Fake, Arc::new(fake), name.to_owned(), Sudo::Passwordless)
     }
 
+    /// The cluster that it is, where tasks are all that it runs: it has no shell then, no processes of its own and no
+    /// files.
+    pub fn cluster(&self) -> Option<&Arc<Cluster>> {
+        match &self.way {
+            Way::Ecs(cluster) => Some(cluster),
+            Way::Local | Way::Ssh(_) | Way::Fake => None,
+        }
+    }
+
     /// Its Docker Engine, connected when first asked for.
     ///
     /// # Errors
@@ -148,11 +159,8 @@ impl Machine {
                         let path = forwarded.path().to_string_lossy().into_owned();
                         Engine::connect(&self.name, &path, Some(forwarded), reconnect).await
                     }
-                    Way::Fake => Err(TransportError {
-                        message: "a fake machine has no engine".into(),
-                        hint: None,
-                        is_lost: false,
-                    }),
+                    Way::Ecs(_) => Err(TransportError::new("a cluster of ECS has no engine")),
+                    Way::Fake => Err(TransportError::new("a fake machine has no engine")),
                 }
             })
             .await
@@ -190,10 +198,14 @@ impl Machine {
     /// # Errors
     /// When the machine can't be asked.
     pub async fn free_port(&self) -> Result<u16, TransportError> {
-        // Of all machines: two of them can be one, or share an engine.
+        /// Of all machines: two of them can be one, or share an engine.
         static GIVEN: Mutex<BTreeSet<u16>> = Mutex::const_new(BTreeSet::new());
         // Below the range from which the kernel takes ports for outgoing connections.
         const RANGE: std::ops::Range<u16> = 20_000..32_000;
+        if self.cluster().is_some() {
+            // Each task has a network of its own.
+            return Ok(RANGE.start);
+        }
         let printed = job::query(&*self.transport, "cat /proc/net/tcp /proc/net/tcp6 2>/dev/null; :").await?;
         let listening = listening_ports(&String::from_utf8_lossy(&printed));
         let mut given = GIVEN.lock().await;

@@ -73,8 +73,8 @@ pub async fn provide(
     let provided = match host.kind() {
         Kind::Local | Kind::Ssh(_) => return super::connect(name, host, sources).await,
         Kind::Vagrant(vagrant) => vagrant::provide(name, vagrant, sources, making).await?,
-        Kind::Ec2(ec2) => ec2::provide(name, ec2, sources, making).await?,
-        Kind::Ecs(ecs) => return ecs::connect(name, host, ecs).await,
+        Kind::Ec2(ec2) => return ec2::provide(name, (host, ec2), sources, making).await,
+        Kind::Ecs(ecs) => return ecs::connect(name, host, ecs, Some(making)).await,
     };
     super::machine(name, host, provided).await
 }

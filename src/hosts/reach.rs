@@ -86,6 +86,12 @@ pub async fn reach(
     }
     let machine = connect(name, host, sources).await?;
     let seconds = start.elapsed().as_secs_f64();
+    if machine.cluster().is_some() {
+        // Its images have what is needed, or their tasks say what is missing.
+        let tools = ALWAYS.into_iter().map(str::to_owned).chain(needs.tools.iter().cloned()).collect();
+        let (root, engine) = (Ok("tasks".to_owned()), Some(Ok("ECS".to_owned())));
+        return Ok(Reached { seconds, root, engine, tools, ..parse("", Sudo::None) });
+    }
     let silent = |_| TransportError {
         message: format!("`{name}`: no answer within {} s", LIMIT.as_secs()),
         hint: Some("is the machine busy, or its disk hanging? log in by hand and look".into()),
