@@ -179,7 +179,8 @@ impl Vagrant {
         let Vagrant { directory, machine, provider, vagrantfile, .. } = self;
         let mut texts: Vec<&mut Text> = [directory, machine, provider].into_iter().flatten().collect();
         if let Some(Located { value: Vagrantfile::Made(fields), .. }) = vagrantfile {
-            let VagrantfileFields { base, version, memory, user, identity, synced_folders, .. } = &mut **fields;
+            let VagrantfileFields { base, version, memory, user, identity, synced_folders, .. } =
+                &mut **fields;
             texts.extend([version, memory, user, identity].into_iter().flatten().chain([base]));
             texts.extend(synced_folders.iter_mut().flat_map(|folder| {
                 let SyncedFolder { kind, host, guest } = folder;
