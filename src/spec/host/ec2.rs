@@ -97,7 +97,7 @@ pub struct Ec2 {
     /// After this time it shuts itself down, and so terminates, whatever has become of `runner`.
     ///
     /// Default: the `deadline` and ten minutes; without one, `12h`. Example: `ttl: 3h`
-    pub ttl: Option<TimeSpan>,
+    pub ttl: Option<Located<TimeSpan>>,
     /// The longest time until it lets us in.
     ///
     /// Default: `10m`. Example: `up_within: 20m`
