@@ -14,7 +14,7 @@ use self::instance::{Described, HOST_TAG, Instance, RUN_TAG, Terminated};
 use super::aws::{Aws, AwsError};
 use super::ledger::Kind;
 use super::provide::{Fate, Making, Provided, Said, Tell};
-use super::ssh::local_path;
+use super::ssh::{known_hosts, local_path};
 use super::{Machine, Thing};
 use crate::diagnostic::Sources;
 use crate::spec::Host;
@@ -211,7 +211,7 @@ fn provided(
         user: Some(ec2.user.as_ref().map_or(USER, |user| user.as_str()).to_owned()),
         identity: ec2.identity.as_ref().map(|path| local_path(path, sources)),
         jump: ec2.jump.as_ref().map(|jump| jump.value.clone()),
-        known_hosts: KnownHosts::Default,
+        known_hosts: known_hosts(ec2.known_hosts.as_ref(), sources),
         config: None,
         reconnect: ec2.reconnect.map_or(DEFAULT_RECONNECT, |time| time.0),
     };
