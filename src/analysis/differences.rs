@@ -9,7 +9,14 @@ use crate::metrics::TOOLS;
 use crate::record::{HostFacts, PlannedCell, Run, Status};
 
 /// The facts of a machine that can explain a difference.
-pub(super) const OF_MACHINES: [&str; 19] = [
+pub(super) const OF_MACHINES: [&str; 26] = [
+    "tasks on",
+    "platform version",
+    "region",
+    "instance type",
+    "machine image",
+    "zone",
+    "placement group",
     "kernel",
     "architecture",
     "cpu",

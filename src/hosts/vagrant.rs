@@ -163,7 +163,8 @@ pub(super) fn is_kept(thing: &Thing) -> bool {
 async fn provided(name: &str, vagrant: &Vagrant, folder: &Folder) -> Result<Provided, TransportError> {
     let machine = vagrant.machine();
     let options = folder.ssh_config(machine).await?;
-    let of = |wanted: &str| options.iter().find(|(option, _)| option == wanted).map(|(_, value)| value.clone());
+    let of =
+        |wanted: &str| options.iter().find(|(option, _)| option == wanted).map(|(_, value)| value.clone());
     let config = keep_options(name, folder.path(), &options)?;
     let target = SshTarget {
         name: name.to_owned(),
@@ -212,16 +213,14 @@ async fn image(id: &str) -> Option<String> {
 
 /// Writes the options of `vagrant ssh-config` where `ssh` reads them, and returns the file. It is read instead of
 /// the user's own: this is how `vagrant ssh` does it, and a jump for all hosts does not lead to this machine.
-fn keep_options(
-    name: &str,
-    folder: &Path,
-    options: &[(String, String)],
-) -> Result<PathBuf, TransportError> {
-    let of = |wanted: &str| options.iter().find(|(option, _)| option == wanted).map(|(_, value)| value.as_str());
+fn keep_options(name: &str, folder: &Path, options: &[(String, String)]) -> Result<PathBuf, TransportError> {
+    let of =
+        |wanted: &str| options.iter().find(|(option, _)| option == wanted).map(|(_, value)| value.as_str());
     let mut text = format!("Host {name}\n");
     for (option, value) in options {
         let is_command = option == "ProxyCommand";
-        text += &if is_command { format!("  {option} {value}\n") } else { format!("  {option} \"{value}\"\n") };
+        text +=
+            &if is_command { format!("  {option} {value}\n") } else { format!("  {option} \"{value}\"\n") };
     }
     // The key of a machine that was made a minute ago can be known to nobody, and ports of this machine go from
     // one to the next. Vagrant says so by the two options; a key that is known of an older machine must not count.

@@ -47,8 +47,9 @@ pub use lock::{hold, is_being_written};
 pub use newest::{age, newest_run};
 pub use outputs::{OutputText, read_outputs};
 pub use presentation::{HostCost, Presentation, TableLayout};
-use reader::read_manifest;
-pub use reader::{ListedRun, Run, experiment_folder, list_ledgers, list_runs, read_run, read_status};
+pub use reader::{
+    ListedRun, Run, experiment_folder, list_ledgers, list_runs, read_manifest, read_run, read_status,
+};
 pub use reference::{Reference, parse as parse_references};
 pub use reopen::{Reopened, reopen};
 pub use templates::{TEMPLATE_ENDING, TemplateFile, keep_templates, kept_templates, read_templates};

@@ -205,7 +205,11 @@ pub fn list_ledgers(results: &Path) -> Result<Vec<RunDirectory>, RecordError> {
     Ok(found)
 }
 
-pub(super) fn read_manifest(directory: &RunDirectory) -> Result<Manifest, RecordError> {
+/// What a run is, without what it has measured.
+///
+/// # Errors
+/// When `manifest.json` can't be read, or was written by a newer runner.
+pub fn read_manifest(directory: &RunDirectory) -> Result<Manifest, RecordError> {
     #[derive(Deserialize)]
     struct Version {
         format: u32,

@@ -3,6 +3,7 @@
 
 mod charts;
 mod derived;
+mod ec2;
 mod environment;
 mod limits;
 mod matrix;
@@ -55,6 +56,7 @@ pub fn check(mut spec: Spec, sources: &Sources, found: Vec<Problem>) -> Result<S
     names(&spec.workloads, "a workload", &mut problems);
     for (name, host) in &spec.hosts {
         check_host(name, host, sources, &mut problems);
+        problems.extend(ec2::check(name, host, spec.deadline.as_ref()));
     }
     problems.extend(spec.title.iter().flat_map(|title| Names::default().check(title, sources)));
     twins(&spec.hosts, &mut problems);
@@ -155,9 +157,11 @@ fn twins(hosts: &IndexMap<Text, Host>, problems: &mut Vec<Problem>) {
             let port = ssh.port.as_ref().map_or(22, |port| port.value).to_string();
             Some(vec![Some(ssh.address.value.clone()), Some(port), text(&ssh.jump), text(&ssh.config)])
         }
-        Kind::Vagrant(vagrant) => {
-            Some(vec![Some("vagrant".to_owned()), text(&vagrant.directory), Some(vagrant.machine().to_owned())])
-        }
+        Kind::Vagrant(vagrant) => Some(vec![
+            Some("vagrant".to_owned()),
+            text(&vagrant.directory),
+            Some(vagrant.machine().to_owned()),
+        ]),
         Kind::Ec2(ec2) => ec2.instance_id.as_ref().map(|id| vec![Some(id.value.clone())]),
         // A cluster is many machines.
         Kind::Ecs(_) => None,

@@ -1,9 +1,9 @@
 //! What the user wrote, typed, with the place of every value: YAML text in, [`Spec`] out. It touches no
 //! file itself; who calls it reads the files. Read [`Spec`], then [`Reader`].
 
+pub mod caches;
 mod check;
 mod cost;
-pub mod caches;
 pub mod environment;
 pub mod expect;
 mod fargate;

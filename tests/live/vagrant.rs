@@ -114,14 +114,22 @@ fn two_machines_of_one_folder_measure_their_network_and_are_gone() {
     let run = experiment.run(&["--verbose"]);
     run.assert_ok();
     assert_eq!(run.records.len(), 2);
-    let dropped = run.records[0]["caches"].as_array().unwrap().iter().map(|drop| drop["host"].as_str().unwrap());
+    let dropped =
+        run.records[0]["caches"].as_array().unwrap().iter().map(|drop| drop["host"].as_str().unwrap());
     assert_eq!(dropped.collect::<Vec<_>>(), ["vm1", "localhost"]);
-    for said in ["vm1: bringing up Vagrant machine m1 in", "Machine booted and ready!", "vm2: destroying Vagrant machine m2"] {
+    for said in [
+        "vm1: bringing up Vagrant machine m1 in",
+        "Machine booted and ready!",
+        "vm2: destroying Vagrant machine m2",
+    ] {
         assert!(run.stderr.contains(said), "{said}: {}", run.stderr);
     }
     let facts = facts(&run, "vm1");
     assert!(facts["box"].as_str().unwrap().starts_with(&format!("{} ", image())), "{facts}");
-    assert_eq!((facts["provider"].as_str(), facts["synced folders"].as_str()), (Some("docker"), Some("/etc/ssh/lab: docker")));
+    assert_eq!(
+        (facts["provider"].as_str(), facts["synced folders"].as_str()),
+        (Some("docker"), Some("/etc/ssh/lab: docker"))
+    );
     assert!(facts["Vagrant"].is_string() && facts["came up in"].as_str().unwrap().ends_with(" s"), "{facts}");
     assert!(run.report().contains("synced folders"), "{}", run.report());
     assert_nothing_left(&experiment);
@@ -133,9 +141,9 @@ fn machines_are_given_back_as_the_file_says_and_running_ones_go_on() {
     let change = |to: &str| {
         let path = experiment.path().join("x.yaml");
         let text = fs::read_to_string(&path).unwrap();
-        let changed = ["halt", "restore", "leave"].iter().fold(text, |text, after| {
-            text.replace(&format!("after: {after}"), &format!("after: {to}"))
-        });
+        let changed = ["halt", "restore", "leave"]
+            .iter()
+            .fold(text, |text, after| text.replace(&format!("after: {after}"), &format!("after: {to}")));
         fs::write(path, changed).unwrap();
     };
     experiment.run(&[]).assert_ok();
@@ -164,7 +172,10 @@ fn machines_are_given_back_as_the_file_says_and_running_ones_go_on() {
 
 /// A trial that takes its time, on both machines.
 fn slow() -> Experiment {
-    experiment("restore", "workloads: { w: { run: sleep 600 } }\nmatrix: [{ host: [vm1, vm2] }]\nrepetitions: 1\n")
+    experiment(
+        "restore",
+        "workloads: { w: { run: sleep 600 } }\nmatrix: [{ host: [vm1, vm2] }]\nrepetitions: 1\n",
+    )
 }
 
 /// Waits until the trial is under way in the first machine of `experiment`.
@@ -262,7 +273,10 @@ fn reach_brings_nothing_up_and_a_missing_vagrant_is_told() {
     let check = |path: Option<&str>| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_runner"));
         command.current_dir(experiment.path()).args(["check", "--reach", "x.yaml"]);
-        command.env("PATH", path.map_or_else(|| std::env::var("PATH").unwrap(), str::to_owned)).output().unwrap()
+        command
+            .env("PATH", path.map_or_else(|| std::env::var("PATH").unwrap(), str::to_owned))
+            .output()
+            .unwrap()
     };
     let text = |output: &Output| {
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
@@ -274,5 +288,9 @@ fn reach_brings_nothing_up_and_a_missing_vagrant_is_told() {
     let missing = check(Some("/nonexistent"));
     assert_ne!(missing.status.code(), Some(0));
     let said = text(&missing);
-    assert!(said.contains("`vagrant` is not installed on this machine") && said.contains("apt-get install vagrant"), "{said}");
+    assert!(
+        said.contains("`vagrant` is not installed on this machine")
+            && said.contains("apt-get install vagrant"),
+        "{said}"
+    );
 }

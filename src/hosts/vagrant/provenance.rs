@@ -10,13 +10,16 @@ use serde_json::Value;
 /// Facts of `machine`: `box` and `synced folders`; what the files do not tell is left out.
 pub(super) fn read(folder: &Path, machine: &str, provider: &str) -> Vec<(String, String)> {
     let kept = kept(folder, machine).join(provider);
-    let file = |name: &str| -> Option<Value> {
-        serde_json::from_slice(&fs::read(kept.join(name)).ok()?).ok()
-    };
+    let file =
+        |name: &str| -> Option<Value> { serde_json::from_slice(&fs::read(kept.join(name)).ok()?).ok() };
     let synced_folders = file("synced_folders").map(|found| synced_folders(&found)).unwrap_or_default();
     let synced_folders = match synced_folders.is_empty() {
         true => "none".to_owned(),
-        false => synced_folders.iter().map(|(guest, kind)| format!("{guest}: {kind}")).collect::<Vec<_>>().join(", "),
+        false => synced_folders
+            .iter()
+            .map(|(guest, kind)| format!("{guest}: {kind}"))
+            .collect::<Vec<_>>()
+            .join(", "),
     };
     let base = file("box_meta").and_then(|meta| {
         let text = |key: &str| meta.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -73,7 +76,8 @@ mod tests {
         let folders = r#"{"nfs":{"/mnt/nfs":{"type":"nfs","guestpath":"/mnt/nfs","hostpath":"/srv/a"}},
             "rsync":{"code":{"guestpath":"/code","disabled":false},"/off":{"guestpath":"/off","disabled":true}}}"#;
         fs::write(kept.join("synced_folders"), folders).unwrap();
-        let expected = [("box", "debian/bookworm64 12.20250126.1"), ("synced folders", "/code: rsync, /mnt/nfs: nfs")];
+        let expected =
+            [("box", "debian/bookworm64 12.20250126.1"), ("synced folders", "/code: rsync, /mnt/nfs: nfs")];
         let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(read(folder.path(), "node1", "libvirt"), expected);
         assert_eq!(made(folder.path(), "node1"), Some(("libvirt".into(), "8f3a".into())));

@@ -48,7 +48,8 @@ mod tests {
             assert_eq!(state(STATUS, machine).as_deref(), Some(RUNNING));
         }
         assert_eq!((state(STATUS, "m"), state("running", "m1")), (None, None));
-        let other = "==> a notice, of 3 words, state, x\n17,node1,state,not_created\n17,node1,state-human-short,x";
+        let other =
+            "==> a notice, of 3 words, state, x\n17,node1,state,not_created\n17,node1,state-human-short,x";
         assert_eq!(state(other, "node1").as_deref(), Some(NOT_CREATED));
     }
 
@@ -56,7 +57,8 @@ mod tests {
     fn errors_are_one_line() {
         let printed = "1796,,ui,error,x\n1796,,error-exit,Vagrant::Errors::MachineNotFound,The machine with the \
             name 'x' was not found configured for\\nthis Vagrant environment%!(VAGRANT_COMMA) sorry.\n";
-        let text = "The machine with the name 'x' was not found configured for this Vagrant environment, sorry.";
+        let text =
+            "The machine with the name 'x' was not found configured for this Vagrant environment, sorry.";
         assert_eq!(error(printed).as_deref(), Some(text));
         assert_eq!(error(STATUS), None);
     }

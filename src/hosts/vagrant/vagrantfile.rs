@@ -94,7 +94,9 @@ fn block(provider: &str, image: &str, amounts: (Option<u32>, Option<f64>), has_n
         }
         "vmware_desktop" | "vmware_fusion" | "vmware_workstation" => {
             let cpus = cpus.map(|cpus| format!("vmx['numvcpus'] = '{cpus}'"));
-            cpus.into_iter().chain(memory.map(|mebibytes| format!("vmx['memsize'] = '{mebibytes}'"))).collect()
+            cpus.into_iter()
+                .chain(memory.map(|mebibytes| format!("vmx['memsize'] = '{mebibytes}'")))
+                .collect()
         }
         _ => {
             let cpus = cpus.map(|cpus| format!("cpus = {cpus}"));
@@ -230,9 +232,8 @@ end
     #[test]
     fn ruby_reads_what_was_meant() {
         for text in ["plain", "it's", "#{exit}", "back\\slash", "\\'", "ends in \\", "line\nbreak", "\"#$0"] {
-            let Ok(printed) = std::process::Command::new("ruby")
-                .args(["-e", &format!("print {}", quoted(text))])
-                .output()
+            let Ok(printed) =
+                std::process::Command::new("ruby").args(["-e", &format!("print {}", quoted(text))]).output()
             else {
                 assert_eq!(quoted("it's \\"), r"'it\'s \\'");
                 continue;

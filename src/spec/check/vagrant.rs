@@ -57,7 +57,8 @@ fn no_machine(machine: &Text) -> Option<Problem> {
 fn check_fields(vagrant: &Vagrant, fields: &VagrantfileFields, problems: &mut Vec<Problem>) {
     let provider = vagrant.provider.as_ref().map(|provider| provider.value.as_str());
     if let Some(cpus) = fields.cpus.as_ref().filter(|cpus| cpus.value == 0) {
-        problems.push(Problem::at(cpus.span, "a machine has at least one CPU").help("write `cpus: 1` or more"));
+        problems
+            .push(Problem::at(cpus.span, "a machine has at least one CPU").help("write `cpus: 1` or more"));
     }
     if let Some(memory) = fields.memory.as_ref().filter(|memory| !is_template(memory)) {
         let problem = match bytes(memory) {
@@ -65,7 +66,8 @@ fn check_fields(vagrant: &Vagrant, fields: &VagrantfileFields, problems: &mut Ve
             Ok(amount) if amount < LEAST_MEMORY => Some(format!("`{}` is too little memory", memory.value)),
             Ok(_) => None,
         };
-        problems.extend(problem.map(|problem| Problem::at(memory.span, problem).help("write `memory: 2GiB`")));
+        problems
+            .extend(problem.map(|problem| Problem::at(memory.span, problem).help("write `memory: 2GiB`")));
     }
     if let (Some("docker"), Some(version)) = (provider, &fields.version) {
         problems.push(
@@ -93,7 +95,9 @@ fn check_fields(vagrant: &Vagrant, fields: &VagrantfileFields, problems: &mut Ve
             && provider != of
         {
             let message = format!("only the provider `{of}` has synced folders of the type `{kind}`");
-            problems.push(Problem::at(folder.kind.span, message).help("`rsync` and `nfs` go with most providers"));
+            problems.push(
+                Problem::at(folder.kind.span, message).help("`rsync` and `nfs` go with most providers"),
+            );
         }
     }
 }
