@@ -370,9 +370,9 @@ pub(super) mod tests {
     fn elapsed_counts_where_it_is_asked_for_or_alone() {
         let mut both = run(&[("a", "m", around(1.0))]);
         for record in &mut both.records {
-            let mut elapsed = record.measurements[0].clone();
-            elapsed.name = "elapsed".to_owned();
-            record.measurements.insert(0, elapsed);
+            let own: Vec<_> = record.measured().map(|(metric, value)| (metric.clone(), value)).collect();
+            let elapsed = RecordedMetric { name: "elapsed".to_owned(), ..own[0].0.clone() };
+            record.measure([vec![(elapsed, own[0].1)], own].concat());
         }
         let metrics = |run: &Run, metric: Option<&str>| -> Vec<String> {
             let against = compare_runs(run, run, metric, MARGIN).unwrap();

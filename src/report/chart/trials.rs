@@ -1,10 +1,10 @@
 //! The values of single trials, which the summaries have boiled down: for points, quartiles and marks. Only trials that
 //! are ok, as everywhere.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use crate::analysis::{Summary, is_suspicious, outliers};
-use crate::record::{Phase, Record, Run, Status};
+use crate::record::{Record, Run};
 
 /// The value of one trial, in base units.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,18 +20,11 @@ pub(super) struct Trial<'a> {
 }
 
 /// The counted records of each cell, in the order of their numbers.
-pub(super) struct Trials<'a>(BTreeMap<&'a str, Vec<&'a Record>>);
+pub(super) struct Trials<'a>(HashMap<&'a str, Vec<&'a Record>>);
 
 impl<'a> Trials<'a> {
     pub fn new(run: &'a Run) -> Self {
-        let mut cells: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
-        let counted =
-            run.last_attempts().filter(|one| one.phase == Phase::Measure && one.status == Status::Ok);
-        for record in counted {
-            cells.entry(&record.cell).or_default().push(record);
-        }
-        cells.values_mut().for_each(|records| records.sort_by_key(|record| record.repetition));
-        Self(cells)
+        Self(run.counted())
     }
 
     /// The counted records of a cell.
@@ -42,7 +35,7 @@ impl<'a> Trials<'a> {
     /// What a summary was made of.
     pub fn of(&self, summary: &Summary<'_>) -> Vec<Trial<'a>> {
         let trial = |record: &&'a Record| {
-            let value = summary.metric.find(record)?.value;
+            let value = summary.metric.value(record)?;
             Some(Trial { record, value, is_suspicious: is_suspicious(record), is_outlier: false })
         };
         let mut trials: Vec<Trial<'_>> = self.of_cell(&summary.cell.cell).iter().filter_map(trial).collect();
