@@ -2,6 +2,7 @@
 //! not ok and attempts that were repeated are left out here and nowhere else.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::autocorrelation::is_dependent;
@@ -16,6 +17,7 @@ use super::refusal::Refusal;
 use super::verdict::{Comparison, Contrast, MARGIN, judge, paired_contrast};
 use indexmap::IndexMap;
 
+use crate::cores::in_order;
 use crate::record::{Common, ELAPSED, PlannedCell, Record, RecordedMetric, Run};
 use crate::units::{Better, Unit};
 
@@ -94,21 +96,27 @@ pub fn summarise_against<'a>(run: &'a Run, baseline: &BTreeMap<String, String>) 
     };
     let workloads: BTreeSet<_> = cells.iter().map(|cell| cell.workload.as_str()).collect();
     let metrics: BTreeMap<_, _> = workloads.into_iter().map(|name| (name, metrics_of(name))).collect();
-    let all = cells
-        .iter()
-        .flat_map(|cell| metrics[cell.workload.as_str()].iter().cloned().map(move |metric| (cell, metric)));
     let baselines = Baselines::new(cells, baseline);
-    let mut contrasts = Vec::new();
     let of_cell = |cell: &PlannedCell| counted.get(cell.cell.as_str()).map_or(&[][..], Vec::as_slice);
-    let mut summaries: Vec<Summary<'_>> = all
-        .map(|(cell, (metric, better))| {
-            let own = summary(cell, metric, better, of_cell(cell));
+    let with_contrasts = |_: &mut (), place: usize| {
+        let cell: &'a PlannedCell = &cells[place];
+        let one = |(metric, better): &(MetricKey, Option<Better>)| {
+            let own = summary(cell, metric.clone(), *better, of_cell(cell));
             let baseline = baselines.of(cell);
             let contrast = |other| paired_contrast(&own.values, &sample(&column(of_cell(other), &own.metric)));
-            contrasts.push(baseline.map(contrast));
-            Summary { baseline, ..own }
-        })
-        .collect();
+            let contrast = baseline.map(contrast);
+            (Summary { baseline, ..own }, contrast)
+        };
+        metrics[cell.workload.as_str()].iter().map(one).collect::<Vec<_>>()
+    };
+    let (mut summaries, mut contrasts) = (Vec::new(), Vec::new());
+    let take = |of_cell: Vec<(Summary<'a>, Option<Result<Contrast, Refusal>>)>| -> Result<(), Infallible> {
+        let (own, with) = of_cell.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+        summaries.extend(own);
+        contrasts.extend(with);
+        Ok(())
+    };
+    let Ok(()) = in_order(cells.len(), || (), with_contrasts, take);
     compare(&mut summaries, contrasts);
     summaries
 }

@@ -136,6 +136,18 @@ impl Values {
     }
 }
 
+/// What of a record may be other than in the one before, where nothing else is.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    pub line: u32,
+    pub repetition: u32,
+    pub attempt: u32,
+    pub started: Option<Started>,
+    pub elapsed_s: f64,
+    pub values: Vec<f64>,
+    pub outputs: Vec<KeptOutput>,
+}
+
 impl Record {
     /// What is kept of `line`, whose values are `values`; `number` is its place in the file, from 0.
     pub(super) fn new<T: AsRef<str>, P, M>(
@@ -175,10 +187,29 @@ impl Record {
         }
     }
 
+    /// Whether it has no other words than outputs.
+    pub(super) fn is_plain(&self) -> bool {
+        Words { outputs: Vec::new(), ..self.words().clone() } == NO_WORDS
+    }
+
+    /// A plain record with other numbers.
+    pub(super) fn with(&self, numbers: Numbers) -> Self {
+        let Numbers { line, repetition, attempt, started, elapsed_s, values, outputs } = numbers;
+        let words = (!outputs.is_empty()).then(|| Box::new(Words { outputs, ..Words::default() }));
+        let (common, values) = (Arc::clone(&self.common), Values::new(values.into_iter()));
+        let (phase, status) = (self.phase, self.status);
+        Self { common, words, values, elapsed_s, started, repetition, attempt, line, phase, status }
+    }
+
     /// `CELL#REPETITION`, or `CELL#warmup-N`.
     pub fn trial(&self) -> String {
-        let name = || format!("{}#{}{}", self.cell, prefix(self.phase), self.repetition);
-        self.words().trial.clone().unwrap_or_else(name)
+        let name = |(prefix, number)| format!("{}#{prefix}{number}", self.cell);
+        self.label().map(name).or_else(|| self.words().trial.clone()).unwrap_or_default()
+    }
+
+    /// What follows `CELL#` in its name: nothing or a word, and a number. None where it is named otherwise.
+    pub fn label(&self) -> Option<(&'static str, u32)> {
+        self.words().trial.is_none().then_some((prefix(self.phase), self.repetition))
     }
 
     /// Its start as its line has it, RFC 3339.

@@ -10,14 +10,15 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Mutex;
-use std::thread;
 
+use memchr::memchr;
 use serde::Deserialize;
 
 use super::files::read_file;
 use super::known::{Commons, Known};
 use super::tail::is_torn;
 use super::{FORMAT_VERSION, Line, Record, RecordError, RunDirectory};
+use crate::cores::in_order;
 
 /// How many bytes a core reads before it parses them.
 const PIECE: u64 = 1 << 20;
@@ -42,30 +43,31 @@ pub(super) fn read_records(path: &Path, warnings: &mut Vec<String>) -> Result<Ve
     let failed = |error| RecordError::new("read", path, error);
     let file = File::open(path).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
-    let cores = thread::available_parallelism().map_or(1, usize::from);
     let all = Mutex::default();
-    let mut readers: Vec<Reader<'_>> = (0..cores).map(|_| Reader::new(&all)).collect();
-    let (mut records, mut lines, mut start) = (Vec::new(), 0, 0);
-    while start < size {
-        for part in read_pieces(&file, (start, size), &mut readers) {
-            let Parsed { records: mut found, lines: count, fault } = part.map_err(failed)?;
-            found.iter_mut().for_each(|record| record.line += lines);
-            records.append(&mut found);
-            lines += count;
-            match fault {
-                None => {}
-                Some(Fault::Torn) => {
-                    warnings.push(format!("line {lines} of records.jsonl is half-written and left out"));
-                }
-                Some(Fault::Newer(version)) => refuse_newer(version, path)?,
-                Some(Fault::Wrong(error)) => {
-                    return Err(RecordError::new("read", path, format!("line {lines}: {error}"))
-                        .with_hint("restore the file, for example from version control"));
-                }
+    let (mut records, mut lines) = (Vec::new(), 0);
+    let read = |reader: &mut Reader<'_>, number: usize| {
+        let start = number as u64 * PIECE;
+        reader.read(&file, start..start + PIECE, size)
+    };
+    let take = |piece: io::Result<Parsed>| {
+        let Parsed { records: mut found, lines: count, fault } = piece.map_err(failed)?;
+        found.iter_mut().for_each(|record: &mut Record| record.line += lines);
+        records.append(&mut found);
+        lines += count;
+        match fault {
+            None => Ok(()),
+            Some(Fault::Torn) => {
+                warnings.push(format!("line {lines} of records.jsonl is half-written and left out"));
+                Ok(())
+            }
+            Some(Fault::Newer(version)) => refuse_newer(version, path),
+            Some(Fault::Wrong(error)) => {
+                Err(RecordError::new("read", path, format!("line {lines}: {error}"))
+                    .with_hint("restore the file, for example from version control"))
             }
         }
-        start += PIECE * cores as u64;
-    }
+    };
+    in_order(size.div_ceil(PIECE) as usize, || Reader::new(&all), read, take)?;
     Ok(records)
 }
 
@@ -75,23 +77,6 @@ pub fn read_lines(directory: &RunDirectory) -> Result<Vec<Line>, RecordError> {
     let bytes = read_file(&directory.records())?;
     let lines = bytes.split_inclusive(|byte| *byte == b'\n');
     Ok(lines.map_while(|line| serde_json::from_slice(line).ok()).collect())
-}
-
-/// A piece for each of `readers`, the first from byte `start` on.
-fn read_pieces(file: &File, (start, size): (u64, u64), readers: &mut [Reader<'_>]) -> Vec<io::Result<Parsed>> {
-    let starts = (start..size).step_by(PIECE as usize);
-    let pieces: Vec<_> = starts.zip(readers).collect();
-    if pieces.len() == 1 {
-        return pieces.into_iter().map(|(start, reader)| reader.read(file, start..start + PIECE, size)).collect();
-    }
-    thread::scope(|scope| {
-        let running: Vec<_> = pieces
-            .into_iter()
-            .map(|(start, reader)| scope.spawn(move || reader.read(file, start..start + PIECE, size)))
-            .collect();
-        let lost = |_| Err(io::Error::other("a reading thread was lost"));
-        running.into_iter().map(|thread| thread.join().unwrap_or_else(lost)).collect()
-    })
 }
 
 /// What a core keeps from piece to piece.
@@ -126,14 +111,13 @@ fn lines_of<'a>(
     size: u64,
     bytes: &'a mut Vec<u8>,
 ) -> io::Result<(&'a [u8], bool)> {
-    let is_end = |byte: &u8| *byte == b'\n';
     // The byte before tells whether a line begins with the piece.
     let from = piece.start.saturating_sub(1);
     bytes.clear();
     read_on(file, from, (piece.end.min(size) - from) as usize, bytes)?;
     let begin = match piece.start {
         0 => 0,
-        _ => bytes.iter().position(is_end).map_or(bytes.len(), |place| place + 1),
+        _ => memchr(b'\n', bytes).map_or(bytes.len(), |place| place + 1),
     };
     while begin < bytes.len() && !bytes.ends_with(b"\n") {
         let known = bytes.len();
@@ -141,7 +125,7 @@ fn lines_of<'a>(
         if known == bytes.len() {
             break;
         }
-        if let Some(place) = bytes[known..].iter().position(is_end) {
+        if let Some(place) = memchr(b'\n', &bytes[known..]) {
             bytes.truncate(known + place + 1);
         }
     }
@@ -168,8 +152,10 @@ fn read_on(file: &File, from: u64, wanted: usize, bytes: &mut Vec<u8>) -> io::Re
 
 fn parse(bytes: &[u8], is_end: bool, known: &mut Known<'_>) -> Parsed {
     let mut parsed = Parsed { records: Vec::new(), lines: 0, fault: None };
-    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').peekable();
-    while let Some(line) = lines.next() {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let (line, more) = rest.split_at(memchr(b'\n', rest).map_or(rest.len(), |place| place + 1));
+        rest = more;
         let read = known.read(line, parsed.lines);
         parsed.lines += 1;
         parsed.fault = match read {
@@ -180,7 +166,7 @@ fn parse(bytes: &[u8], is_end: bool, known: &mut Known<'_>) -> Parsed {
             Ok((version, _)) => Some(Fault::Newer(version)),
             Err(error) => Some(match version(line) {
                 Some(version) if version > FORMAT_VERSION => Fault::Newer(version),
-                _ if is_end && lines.peek().is_none() && is_torn(line) => Fault::Torn,
+                _ if is_end && rest.is_empty() && is_torn(line) => Fault::Torn,
                 _ => Fault::Wrong(error),
             }),
         };

@@ -12,6 +12,7 @@ mod layout;
 mod line;
 mod lines;
 mod lock;
+mod mould;
 mod newest;
 mod outputs;
 mod presentation;

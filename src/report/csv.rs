@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use crate::analysis::{Interval, Summary};
@@ -201,8 +202,18 @@ pub(super) fn names<'a>(maps: impl Iterator<Item = &'a BTreeMap<String, String>>
 
 /// The shortest text that reads back as the same number; nothing for a number that there is not.
 pub(super) fn number(value: Option<f64>) -> String {
-    // Adding 0 takes the sign from a 0.
-    value.filter(|value| value.is_finite()).map(|value| (value + 0.0).to_string()).unwrap_or_default()
+    let mut text = Vec::new();
+    // Nothing keeps a text from growing.
+    let _ = write_number(&mut text, value);
+    String::from_utf8(text).unwrap_or_default()
+}
+
+pub(super) fn write_number(out: &mut dyn Write, value: Option<f64>) -> io::Result<()> {
+    match value.filter(|value| value.is_finite()) {
+        // Adding 0 takes the sign from a 0.
+        Some(value) => write!(out, "{}", value + 0.0),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn ends(interval: Option<Interval>) -> [String; 2] {

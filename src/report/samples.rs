@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::thread;
 
-use super::csv::{distinct, fields, names, number, values};
+use super::csv::{distinct, fields, names, values, write_number};
+use crate::cores::in_order;
 use crate::record::{Common, Record, Run, word};
 
 const COLUMNS: &str = "trial cell workload host environment repetition attempt phase status metric value unit";
@@ -24,17 +24,8 @@ pub fn write_samples(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         parameters: names(distinct(run).map(|common| &common.parameters)),
     };
     out.write_all(&columns.header())?;
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    for group in run.records.chunks(PIECE * cores) {
-        let pieces = thread::scope(|scope| {
-            let running: Vec<_> =
-                group.chunks(PIECE).map(|piece| scope.spawn(|| columns.rows(piece))).collect();
-            let lost = |_| Err(io::Error::other("a writing thread was lost"));
-            running.into_iter().map(|thread| thread.join().map_or_else(lost, Ok)).collect::<Vec<_>>()
-        });
-        pieces.into_iter().try_for_each(|rows| out.write_all(&rows?))?;
-    }
-    Ok(())
+    let pieces: Vec<&[Record]> = run.records.chunks(PIECE).collect();
+    in_order(pieces.len(), || (), |_, number| columns.rows(pieces[number]), |rows| out.write_all(&rows?))
 }
 
 /// The columns behind the fixed ones.
@@ -45,6 +36,8 @@ struct Columns<'a> {
 
 /// What the rows of records that share a [`Common`] have in common, as it stands in the file.
 struct Shared {
+    /// The name of a trial up to its number, and what follows the number.
+    trial: (Vec<u8>, &'static str),
     /// From the cell to the environment.
     place: Vec<u8>,
     /// For each metric its name, and what follows the value.
@@ -74,28 +67,47 @@ impl Columns<'_> {
         if metrics.is_empty() {
             metrics.push(metric("", "", &none));
         }
-        Shared { place: fields(place), metrics }
+        let mut trial = fields([format!("{}#", common.cell)]);
+        let quote = if trial.ends_with(b"\"") { "\"" } else { "" };
+        trial.truncate(trial.len() - quote.len());
+        Shared { trial: (trial, quote), place: fields(place), metrics }
     }
 
-    fn rows(&self, records: &[Record]) -> Vec<u8> {
-        let mut rows = Vec::new();
+    fn rows(&self, records: &[Record]) -> io::Result<Vec<u8>> {
+        let (mut rows, mut last) = (Vec::new(), None);
         for alike in records.chunk_by(|one, next| Arc::ptr_eq(&one.common, &next.common)) {
             let shared = self.shared(&alike[0].common);
             for record in alike {
-                let trial = fields([record.trial()]);
-                let counts = format!("{},{},{},{}", record.repetition, record.attempt, word(&record.phase), word(&record.status));
+                let mut trial = Vec::new();
+                match record.label().filter(|_| !record.cell.contains('\u{1b}')) {
+                    Some((prefix, number)) => {
+                        trial.extend_from_slice(&shared.trial.0);
+                        write!(trial, "{prefix}{number}{}", shared.trial.1)?;
+                    }
+                    None => trial = fields([record.trial()]),
+                }
+                let attempt = (record.attempt, record.phase, record.status);
+                if last.as_ref().is_none_or(|(known, _)| *known != attempt) {
+                    let text = format!("{},{},{}", record.attempt, word(&record.phase), word(&record.status));
+                    last = Some((attempt, text));
+                }
+                let attempt = last.as_ref().map_or("", |(_, text)| text);
                 let values = record.values().iter().copied().map(Some);
                 let none = record.values().is_empty().then_some(None);
                 for ((name, rest), value) in shared.metrics.iter().zip(values.chain(none)) {
-                    for field in [&trial, &shared.place, counts.as_bytes(), name, number(value).as_bytes()] {
-                        rows.extend_from_slice(field);
-                        rows.push(b',');
-                    }
+                    rows.extend_from_slice(&trial);
+                    rows.push(b',');
+                    rows.extend_from_slice(&shared.place);
+                    write!(rows, ",{},{attempt},", record.repetition)?;
+                    rows.extend_from_slice(name);
+                    rows.push(b',');
+                    write_number(&mut rows, value)?;
+                    rows.push(b',');
                     rows.extend_from_slice(rest);
                     rows.push(b'\n');
                 }
             }
         }
-        rows
+        Ok(rows)
     }
 }

@@ -1,8 +1,6 @@
 //! The tables beside the numbers: failures, warnings, cache drops, machines. Each is left out where there is
 //! nothing to say.
 
-use std::collections::{HashMap, HashSet};
-
 use indexmap::{IndexMap, IndexSet};
 
 use super::findings;
@@ -14,13 +12,11 @@ use crate::units::Unit;
 
 /// Every attempt that is not ok, those with the same stage and reason in one row.
 pub(super) fn failures(run: &Run) -> Option<Table> {
-        let failed: Vec<&Record> = run.records.iter().filter(|record| record.status != Status::Ok).collect();
-    let names: HashSet<String> = failed.iter().map(|record| record.trial()).collect();
-    let last = run.last_attempts().map(|record| (record.trial(), record));
-    let last: HashMap<String, &Record> = last.filter(|(trial, _)| names.contains(trial)).collect();
-    let rows = by_text(failed.into_iter().map(|record| {
+        let with_last = run.trials().flat_map(|attempts| attempts.iter().map(|one| (one, attempts.last())));
+    let failed = with_last.filter(|(record, _)| record.status != Status::Ok);
+    let rows = by_text(failed.map(|(record, last)| {
         let (trial, words) = (record.trial(), record.words());
-        let trial = match last.get(&trial).filter(|last| !last.says_the_same(record)) {
+        let trial = match last.filter(|last| !last.says_the_same(record)) {
             Some(last) if last.attempt == record.attempt => format!("{trial} (read again)"),
             Some(_) => format!("{trial} (repeated)"),
             None => trial,
