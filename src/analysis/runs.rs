@@ -203,7 +203,7 @@ pub(super) mod tests {
 
     use super::*;
     use crate::analysis::verdict::MARGIN;
-    use crate::record::RunDirectory;
+    use crate::record::{RecordedMetric, RunDirectory};
 
     /// A run in which each cell, a workload of its name, has these values of a metric; one failed trial for none.
     pub fn run(cells: &[(&str, &str, Vec<f64>)]) -> Run {

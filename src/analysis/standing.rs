@@ -36,7 +36,8 @@ impl Standing<'_> {
 /// How far `run` is, with at most `failures` of its failures.
 pub fn standing(run: &Run, failures: usize) -> Standing<'_> {
     // Where another attempt was to follow, the trial is not over.
-    let last = || run.last_attempts().filter(|record| record.phase == Phase::Measure && !record.words().repeated);
+    let last =
+        || run.last_attempts().filter(|record| record.phase == Phase::Measure && !record.words().repeated);
     let count = |status| last().filter(|record| record.status == status).count();
     let mut failed: Vec<&Record> =
         run.records.iter().filter(|record| record.status == Status::Failed).collect();

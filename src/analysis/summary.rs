@@ -1,7 +1,7 @@
 //! The records of a run, boiled down to one [`Summary`] a cell and metric. Warm-up trials, trials that are
 //! not ok and attempts that were repeated are left out here and nowhere else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::verdict::{Comparison, Contrast, MARGIN, judge, paired_contrast};
 use indexmap::IndexMap;
 
 use crate::cores::in_order;
-use crate::record::{Common, ELAPSED, PlannedCell, Record, RecordedMetric, Run};
+use crate::record::{Common, ELAPSED, PlannedCell, Record, RecordedMetric, Run, counted};
 use crate::units::{Better, Unit};
 
 /// What is measured: values with different keys are never put together.
@@ -88,7 +88,8 @@ pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
 /// The same, compared with the cells that have the settings of `baseline`: axis name to value.
 pub fn summarise_against<'a>(run: &'a Run, baseline: &BTreeMap<String, String>) -> Vec<Summary<'a>> {
     let cells = &run.manifest.cells;
-    let counted = run.counted();
+    let counted = run.by_cell().into_iter().map(|(cell, records)| (cell, counted(records).collect()));
+    let counted: HashMap<&str, Vec<&Record>> = counted.collect();
     let records_of = |cell: &PlannedCell| counted.get(cell.cell.as_str()).into_iter().flatten();
     let metrics_of = |workload: &str| {
         let of_workload = cells.iter().filter(|cell| cell.workload == workload);
@@ -103,7 +104,8 @@ pub fn summarise_against<'a>(run: &'a Run, baseline: &BTreeMap<String, String>) 
         let one = |(metric, better): &(MetricKey, Option<Better>)| {
             let own = summary(cell, metric.clone(), *better, of_cell(cell));
             let baseline = baselines.of(cell);
-            let contrast = |other| paired_contrast(&own.values, &sample(&column(of_cell(other), &own.metric)));
+            let contrast =
+                |other| paired_contrast(&own.values, &sample(&column(of_cell(other), &own.metric)));
             let contrast = baseline.map(contrast);
             (Summary { baseline, ..own }, contrast)
         };

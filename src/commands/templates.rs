@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::metrics;
 use crate::plan::{Cell, Plan};
 use crate::record::{
-    FORMAT_VERSION, HostFacts, Line, Manifest, Measurement, Phase, PlannedCell, Record, Run, RunDirectory, Status,
-    TemplateFile, read_templates,
+    FORMAT_VERSION, HostFacts, Line, Manifest, Measurement, Phase, PlannedCell, Record, Run, RunDirectory,
+    Status, TemplateFile, read_templates,
 };
 use crate::report::{Templates, check_templates};
 use crate::spec::Spec;

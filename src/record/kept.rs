@@ -158,8 +158,9 @@ impl Record {
     ) -> Self {
         let (trial, started) = (line.trial.as_ref(), line.started.as_ref());
         let own = line.noise.map(|noise| (line.host.as_ref().to_owned(), *noise));
-        let tells = |(_, noise): &(String, Noise)| !noise.suspicious.is_empty() || !noise.throttled_by.is_empty();
-        let words = Words {
+        let tells =
+            |(_, noise): &(String, Noise)| !noise.suspicious.is_empty() || !noise.throttled_by.is_empty();
+        let mut words = Words {
             trial: (!is_named(trial, &common.cell, line.phase, line.repetition)).then(|| trial.to_owned()),
             started: (!Started::is_as_written(started)).then(|| started.to_owned()),
             stage: line.stage,
@@ -173,6 +174,8 @@ impl Record {
             outputs: line.outputs,
             read_again: line.read_again,
         };
+        // Room for four is made for the first.
+        words.outputs.shrink_to_fit();
         Self {
             words: (words != NO_WORDS).then(|| Box::new(words)),
             values,

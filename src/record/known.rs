@@ -117,7 +117,8 @@ impl<V> Default for Pairs<'_, V> {
 impl Pairs<'_> {
     fn is_same(&self, map: &BTreeMap<String, String>) -> bool {
         // A key that stands twice makes them more than the map has.
-        self.0.len() == map.len() && self.0.iter().all(|(key, value)| map.get(*key).is_some_and(|own| own == value))
+        self.0.len() == map.len()
+            && self.0.iter().all(|(key, value)| map.get(*key).is_some_and(|own| own == value))
     }
 }
 

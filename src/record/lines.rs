@@ -210,7 +210,10 @@ mod tests {
                 let (mut all, mut ends, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
                 for start in (0..size).step_by(length as usize) {
                     let (lines, is_end) = lines_of(&file, start..start + length, size, &mut bytes).unwrap();
-                    assert!(is_end || lines.is_empty() || lines.ends_with(b"\n"), "{text:?} {length} {start}");
+                    assert!(
+                        is_end || lines.is_empty() || lines.ends_with(b"\n"),
+                        "{text:?} {length} {start}"
+                    );
                     all.extend_from_slice(lines);
                     ends.extend((!lines.is_empty()).then_some(is_end));
                 }

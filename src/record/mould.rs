@@ -80,7 +80,9 @@ impl Mould {
                 Gap::Started => return None,
                 Gap::Elapsed => numbers.elapsed_s = decimal(text)?,
                 Gap::Value => numbers.values.push(decimal(text)?),
-                Gap::Path => numbers.outputs.push(KeptOutput { path: text.to_owned(), ..outputs.next()?.clone() }),
+                Gap::Path => {
+                    numbers.outputs.push(KeptOutput { path: text.to_owned(), ..outputs.next()?.clone() })
+                }
                 Gap::Size => numbers.outputs.last_mut()?.size = whole(text)?,
                 Gap::Whole => drop(whole::<u32>(text)?),
                 Gap::Decimal => drop(decimal(text)?),
@@ -145,7 +147,8 @@ fn gaps<'a>(line: &'a str, record: &Record) -> Option<Vec<(&'a str, Gap)>> {
 /// The numbers of an object.
 fn numbers(object: &str) -> Option<impl Iterator<Item = (&str, Gap)>> {
     let numbers = members(object)?.into_iter().map(|(_, value)| value);
-    let numbers = numbers.filter(|value| value.starts_with(|first: char| first == '-' || first.is_ascii_digit()));
+    let numbers =
+        numbers.filter(|value| value.starts_with(|first: char| first == '-' || first.is_ascii_digit()));
     Some(numbers.map(|value| match value.bytes().all(|byte| byte.is_ascii_digit()) {
         true => (value, Gap::Whole),
         false => (value, Gap::Decimal),
@@ -188,8 +191,9 @@ mod tests {
             r#"{{"v":1,"trial":"{cell}#{repetition}","cell":"{cell}","workload":"w","host":"h","environment":"n","#
         ) + &format!(
             r#""parameters":{{}},"repetition":{repetition},"attempt":1,"block":3,"order":40,"phase":"measure","status":"ok","#
-        ) + &format!(r#""stage":null,"reason":null,"started":"2026-11-30T11:45:12.125Z","elapsed_s":1.5,{more}}}"#)
-            + "\n"
+        ) + &format!(
+            r#""stage":null,"reason":null,"started":"2026-11-30T11:45:12.125Z","elapsed_s":1.5,{more}}}"#
+        ) + "\n"
     }
 
     fn parsed(line: &str) -> Option<Record> {

@@ -14,7 +14,9 @@ use serde::Deserialize;
 use super::files::{list_folder, read_file};
 use super::lines::{read_records, refuse_newer};
 use super::newest::age;
-use super::{Common, HostFacts, Manifest, Phase, PlannedCell, Record, RecordError, RunDirectory, Snapshot, Status};
+use super::{
+    Common, HostFacts, Manifest, Phase, PlannedCell, Record, RecordError, RunDirectory, Snapshot, Status,
+};
 
 /// A run as it lies on disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,13 +54,6 @@ impl Run {
         cells.map(|records| (records[0].cell.as_str(), records)).collect()
     }
 
-    /// The records that count, of each cell that has some: the last attempts at measured trials, as far as they are ok.
-    pub fn counted(&self) -> HashMap<&str, Vec<&Record>> {
-        let counts = |record: &&Record| record.phase == Phase::Measure && record.status == Status::Ok;
-        let of_cell = |records| trials(records).filter_map(<[Record]>::last).filter(counts).collect();
-        self.by_cell().into_iter().map(|(cell, records)| (cell, of_cell(records))).collect()
-    }
-
     /// The same records under another plan.
     pub fn planned_as(mut self, cells: Vec<PlannedCell>) -> Self {
         self.records.append(&mut self.left_out);
@@ -71,6 +66,12 @@ impl Run {
 /// Those of `records` that are attempts at one trial, together: they stand side by side.
 pub fn trials(records: &[Record]) -> impl Iterator<Item = &[Record]> {
     records.chunk_by(is_same_trial)
+}
+
+/// Those of `records` that count: the last attempts at measured trials, as far as they are ok.
+pub fn counted(records: &[Record]) -> impl Iterator<Item = &Record> {
+    let counts = |record: &&Record| record.phase == Phase::Measure && record.status == Status::Ok;
+    trials(records).filter_map(<[Record]>::last).filter(counts)
 }
 
 fn is_same_trial(one: &Record, next: &Record) -> bool {

@@ -34,7 +34,13 @@ impl Started {
             22..=30 => has(19, b'.'),
             _ => false,
         };
-        fraction && is_minute && has(4, b'-') && has(10, b'T') && has(13, b':') && has(16, b':') && bytes.ends_with(b"Z")
+        fraction
+            && is_minute
+            && has(4, b'-')
+            && has(10, b'T')
+            && has(13, b':')
+            && has(16, b':')
+            && bytes.ends_with(b"Z")
     }
 
     /// As a time to compute with.

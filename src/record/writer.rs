@@ -100,8 +100,7 @@ impl RunWriter {
         for path in [directory.status()].into_iter().chain(made) {
             remove_file(&path)?;
         }
-        let endings =
-            earlier.last_attempts().map(|record| (record.trial(), (record.phase, record.status)));
+        let endings = earlier.last_attempts().map(|record| (record.trial(), (record.phase, record.status)));
         Ok(Self {
             directory,
             manifest,
@@ -255,7 +254,7 @@ mod tests {
     use super::*;
     use crate::event::{Captured, Stage, Verdicts};
     use crate::plan::{CellName, Trial};
-    use crate::record::{FORMAT_VERSION, PlannedCell, is_being_written, read_run, reopen};
+    use crate::record::{FORMAT_VERSION, PlannedCell, is_being_written, read_lines, read_run, reopen};
 
     fn manifest() -> Manifest {
         Manifest {

@@ -118,7 +118,7 @@ fn title(source: &Source<'_>, layout: &ChartLayout) -> String {
     let workloads = workloads(source, layout);
     let of_records = |workload: &String| {
         let cells = source.run.manifest.cells.iter().filter(|cell| cell.workload == *workload);
-        cells.flat_map(|cell| source.trials.of_cell(&cell.cell)).next().copied()
+        cells.flat_map(|cell| source.trials.of_cell(&cell.cell)).next()
     };
     let record = workloads.iter().find_map(of_records);
     let first = match layout.kind {

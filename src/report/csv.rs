@@ -102,7 +102,9 @@ pub(super) fn series(run: &Run) -> Option<Text> {
 
 /// What the records have in common, for each stretch of them that shares it.
 pub(super) fn distinct(run: &Run) -> impl Iterator<Item = &Common> {
-    run.records.chunk_by(|one, next| Arc::ptr_eq(&one.common, &next.common)).map(|records| &*records[0].common)
+    run.records
+        .chunk_by(|one, next| Arc::ptr_eq(&one.common, &next.common))
+        .map(|records| &*records[0].common)
 }
 
 /// Fields as they stand in a file, with commas between.

@@ -66,11 +66,8 @@ impl Report {
     /// Every file that is made of the run in `directory` but `samples.csv`, with its text; the Markdown report first.
     pub fn files(&self, directory: &RunDirectory) -> Vec<(PathBuf, &str)> {
         let Report { markdown, html, summary, series, charts, more } = self;
-        let mut files: Vec<(PathBuf, &str)> = vec![
-            (directory.report(), markdown),
-            (directory.summary(), summary),
-            (directory.html(), html),
-        ];
+        let mut files: Vec<(PathBuf, &str)> =
+            vec![(directory.report(), markdown), (directory.summary(), summary), (directory.html(), html)];
         files.extend(series.iter().map(|text| (directory.series(), text.as_str())));
         for Chart { name, svg, csv, .. } in charts {
             let path = |extension: &str| directory.charts().join(format!("{name}.{extension}"));

@@ -9,7 +9,8 @@ use super::csv::{distinct, fields, names, values, write_number};
 use crate::cores::in_order;
 use crate::record::{Common, Record, Run, word};
 
-const COLUMNS: &str = "trial cell workload host environment repetition attempt phase status metric value unit";
+const COLUMNS: &str =
+    "trial cell workload host environment repetition attempt phase status metric value unit";
 
 /// So many records a core makes rows of before they are written.
 const PIECE: usize = 16 << 10;

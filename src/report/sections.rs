@@ -12,7 +12,7 @@ use crate::units::Unit;
 
 /// Every attempt that is not ok, those with the same stage and reason in one row.
 pub(super) fn failures(run: &Run) -> Option<Table> {
-        let with_last = run.trials().flat_map(|attempts| attempts.iter().map(|one| (one, attempts.last())));
+    let with_last = run.trials().flat_map(|attempts| attempts.iter().map(|one| (one, attempts.last())));
     let failed = with_last.filter(|(record, _)| record.status != Status::Ok);
     let rows = by_text(failed.map(|(record, last)| {
         let (trial, words) = (record.trial(), record.words());

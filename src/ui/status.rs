@@ -12,7 +12,7 @@ use super::{BOLD, PLAIN, RED};
 use crate::analysis::Standing;
 use crate::error::Error;
 use crate::monitor::{HostState, Snapshot};
-use crate::record::{Record, Run, Words, word};
+use crate::record::{Record, Run, word};
 
 /// Whether a run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,18 +185,18 @@ fn row(view: &View<'_>, doing: &Snapshot, host: &HostState) -> Vec<String> {
 }
 
 fn failure(record: &Record) -> String {
-    let Words { stage, reason, .. } = record.words();
-    let stage = stage.map(|stage| format!("{}: ", word(&stage))).unwrap_or_default();
-    format!("{stage}{}", printable(reason.as_deref().unwrap_or_default()))
+    let words = record.words();
+    let stage = words.stage.map(|stage| format!("{}: ", word(&stage))).unwrap_or_default();
+    format!("{stage}{}", printable(words.reason.as_deref().unwrap_or_default()))
 }
 
 /// Prints it as one JSON object.
 pub fn show_json(view: &View<'_>) -> Result<(), Error> {
     let View { run, standing, state, .. } = view;
     let failure = |record: &&Record| {
-        let Words { repeated, stage, reason, .. } = record.words();
-        json!({ "trial": record.trial(), "attempt": record.attempt, "repeated": repeated, "stage": stage,
-                "reason": reason, "started": record.start() })
+        let words = record.words();
+        json!({ "trial": record.trial(), "attempt": record.attempt, "repeated": words.repeated, "stage": words.stage,
+                "reason": words.reason, "started": record.start() })
     };
     let object = json!({
         "run": run.directory.path(),
