@@ -9,7 +9,7 @@ SHELL := bash
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 RUNNER := target/release/runner
-SCRIPTS := .ci/run lab/up lab/down lab/host/entrypoint scripts/setup
+SCRIPTS := .ci/run lab/up lab/down lab/cloud lab/host/entrypoint lab/instance/entrypoint lab/instance/poweroff scripts/setup
 # OpenSSL goes into the program itself: to load the shared one takes longer than all the rest of a start.
 static_openssl = directory=$$(pkg-config --variable=libdir openssl); \
 	if [ -e "$$directory/libcrypto.a" ]; then \
@@ -44,6 +44,7 @@ test: ## set up, bring up the lab, and run every test; without Docker all but th
 	@tests=all; \
 	if $(engine_answers); then \
 	    lab/up; \
+	    lab/cloud; \
 	elif [ "$${CI:-}" = true ]; then \
 	    echo "test: error: no Docker Engine answers, and with CI=true no test may be skipped" >&2; \
 	    exit 1; \
@@ -69,6 +70,7 @@ test: ## set up, bring up the lab, and run every test; without Docker all but th
 soak: ## run the tests that take minutes: many kills, long runs
 	@scripts/setup test
 	@lab/up
+	@lab/cloud
 	@echo "soak: running the ignored live tests"
 	@cargo test --locked --test live -- --ignored
 
@@ -90,11 +92,12 @@ lint: ## check format, clippy, and, where installed, cargo-deny and shellcheck
 	    echo "lint: shellcheck is not installed: scripts are not checked"; \
 	fi
 
-lab: ## bring up the lab: three boards and a server as containers, reached over SSH
-	@scripts/setup lab
+lab: ## bring up the lab: three boards and a server as containers, reached over SSH, and a cloud of emulators
+	@scripts/setup lab cloud
 	@lab/up
+	@lab/cloud
 
-lab-down: ## remove the lab's machines and network
+lab-down: ## remove the lab's machines, network and cloud
 	@lab/down
 
 bench: ## run the benchmarks

@@ -68,6 +68,13 @@ pub enum Event {
         /// What it does, as a person reads it.
         what: String,
     },
+    /// A line that a tool has printed while it made a host.
+    HostSaid {
+        /// The host's name.
+        host: String,
+        /// The line.
+        line: String,
+    },
     /// The run ends before its last trial, and not because somebody interrupted it: nothing new starts.
     RunStopped {
         /// By what, as a person reads it after "stopped by": `its deadline of 8h`.

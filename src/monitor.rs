@@ -207,6 +207,7 @@ impl Monitor {
                 }
             }
             Event::FactsFound { .. }
+            | Event::HostSaid { .. }
             | Event::HostAwaited { .. }
             | Event::TrialSetUp { .. }
             | Event::CommandStarted(_)

@@ -12,9 +12,9 @@ use futures_util::future::join_all;
 use super::block_on;
 use super::experiment::{self, Hosts};
 use crate::cli::CleanArguments;
-use crate::environments::{self, Fate};
+use crate::environments;
 use crate::error::{EXIT_OK, EXIT_WORLD, Error};
-use crate::hosts::{self, Claim, Ledger, Machine, Thing, lock_all};
+use crate::hosts::{self, Claim, Fate, Ledger, Machine, Said, Tell, Thing, lock_all};
 use crate::record::{self, RunDirectory};
 use crate::ui;
 
@@ -83,8 +83,10 @@ async fn empty(
     declared: &Hosts,
     ledger: &Ledger,
 ) -> Result<bool, Error> {
+    let mut fates = release(declared, ledger).await;
     let left = ledger.left();
-    let names: BTreeSet<&str> = left.iter().map(|thing| thing.host.as_str()).collect();
+    let on_hosts = left.iter().filter(|thing| !thing.kind.is_of_host());
+    let names: BTreeSet<&str> = on_hosts.map(|thing| thing.host.as_str()).collect();
     let connected = join_all(names.iter().map(|name| connect(declared, name))).await;
     let connected: BTreeMap<&str, _> = names.into_iter().zip(connected).collect();
     let machines: Vec<Arc<Machine>> = connected.values().flatten().cloned().collect();
@@ -96,16 +98,30 @@ async fn empty(
         let tell = |host: &str, holder: &str| ui::clean::show_waiting(host, holder);
         lock_all(&machines, &claim, !arguments.locking.no_wait, tell).await?;
     }
-    let fates = join_all(machines.iter().map(|machine| environments::remove_left(machine, ledger))).await;
+    let removed = join_all(machines.iter().map(|machine| environments::remove_left(machine, ledger))).await;
     join_all(machines.iter().map(|machine| machine.unlock())).await;
-    let mut fates: Vec<(Thing, Fate)> = fates.into_iter().flatten().collect();
-    for thing in &left {
+    fates.extend(removed.into_iter().flatten());
+    for thing in left.iter().filter(|thing| !thing.kind.is_of_host()) {
         if let Some(Err(reason)) = connected.get(thing.host.as_str()) {
             fates.push((thing.clone(), Fate::Left(reason.clone())));
         }
     }
     ui::clean::show_fates(directory, &fates);
     Ok(!fates.iter().any(|(_, fate)| matches!(fate, Fate::Left(_))))
+}
+
+/// Gives back the hosts that were made for the run; what was on them is gone with them.
+async fn release(declared: &Hosts, ledger: &Ledger) -> Vec<(Thing, Fate)> {
+    let tell: Tell = Arc::new(|host: &str, said: Said| {
+        if let Said::Doing(what) = said {
+            ui::clean::show_doing(host, &what);
+        }
+    });
+    let hosts: BTreeSet<String> = ledger.left().into_iter().map(|thing| thing.host).collect();
+    let declared_hosts = hosts.iter().filter_map(|name| declared.spec.hosts.get_key_value(name.as_str()));
+    let released =
+        declared_hosts.map(|(name, host)| hosts::release(name, host, &declared.sources, ledger, &tell));
+    join_all(released).await.into_iter().flatten().collect()
 }
 
 async fn connect(declared: &Hosts, name: &str) -> Result<Arc<Machine>, String> {

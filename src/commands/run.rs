@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "files, clock, processes")]
 
+mod begun;
 mod contents;
 mod inputs;
 mod machines;
@@ -17,6 +18,8 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
+use self::begun::Begun;
+use self::machines::Hosted;
 use self::recorder::{Recorded, Recorder};
 use self::resume::Earlier;
 use super::experiment::{self, Experiment};
@@ -25,7 +28,7 @@ use crate::cli::{PlanFormat, RunArguments};
 use crate::error::{EXIT_FAILED_TRIALS, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::execution::Run;
 use crate::hosts::{Claim, Ledger};
-use crate::record::{RecordError, RunWriter, TemplateFile, keep_templates};
+use crate::record::{RecordError, TemplateFile, keep_templates};
 use crate::report::{self, ReportError};
 use crate::ui::progress::Progress;
 use crate::{analysis, ui};
@@ -78,36 +81,40 @@ async fn execute(
         claim.predecessors = earlier.ids();
     }
     let (locking, mut early) = ((arguments.locking, &claim), Vec::new());
-    let machines = tokio::select! {
-        machines = machines::connect(&experiment, hosts, locking, &events) => machines?,
-        () = recorder::watch(&mut progress, &mut receiver, &mut early) => return Ok(EXIT_INTERRUPTED),
-        () = stop.cancelled() => return Ok(EXIT_INTERRUPTED),
-    };
-    let connector = machines::connector(&experiment, locking, &events);
-    let writer = match earlier {
-        Some(earlier) => earlier.writer(&experiment)?,
-        None => {
-            let salt = format!("{:016x}", experiment::random());
-            let manifest = manifest::new(arguments, &experiment, &id, salt);
-            // Whatever the run's own folder will be called, it lies there.
-            let yaml = experiment.yaml_in(&arguments.results.join(&manifest.experiment).join(&id));
-            RunWriter::create(&arguments.results, manifest, &yaml, experiment.secrets)?
-        }
-    };
-    let templates = experiment.templates.map(|chosen| chosen.files).unwrap_or_default();
-    keep_templates(writer.directory(), &templates)?;
-    ui::note(&format!("its results: {}", writer.directory().path().display()));
-    let ledger = Ledger::open(&writer.directory().ledger(), &experiment.spec.variables)?;
-    let directory = writer.directory().clone();
+    let begun = Begun::new(arguments, &experiment, &id, earlier)?;
+    let directory = begun.directory();
+    let ledger = Ledger::open(&directory.ledger(), &experiment.spec.variables)?;
     // The second interrupt tells of it.
     let _ = at_interrupt.set((directory.clone(), ledger.clone()));
+    let making = machines::making(&experiment, &id, &ledger, &events);
+    let hosted = Hosted::new(&experiment, &making);
+    // What an earlier sitting has made for itself is made anew.
+    hosted.release(&events).await;
+    let connected = tokio::select! {
+        machines = machines::connect(&experiment, hosts, locking, &making, &events) => Some(machines),
+        () = recorder::watch(&mut progress, &mut receiver, &mut early) => None,
+        () = stop.cancelled() => None,
+    };
+    let machines = match connected {
+        Some(Ok(machines)) => machines,
+        not_connected => {
+            hosted.release(&events).await;
+            begun.give_up(&ledger)?;
+            return not_connected.map_or(Ok(EXIT_INTERRUPTED), |failed| failed.map(|_| EXIT_INTERRUPTED));
+        }
+    };
+    let connector = machines::connector(&experiment, locking, &making, &events);
+    let writer = begun.writer(&experiment)?;
+    let templates = experiment.templates.map(|chosen| chosen.files).unwrap_or_default();
+    keep_templates(writer.directory(), &templates)?;
+    ui::note(&format!("its results: {}", directory.path().display()));
     machines::end_earlier(&machines, &ledger, &events).await;
     let recorder = Recorder::new(writer, progress, &experiment.plan);
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
     let mut run = Run::new(id, experiment, machines, stop.clone(), events).with_ledger(ledger.clone())?;
     (run.history, run.connector, run.is_precise) = (history, Some(connector), analysis::is_precise);
     run.tells_commands = messages::wants_commands(&arguments.messages);
-    let recorded = recorder.record(run, asked, early, receiver).await;
+    let recorded = recorder.record(run, hosted, asked, early, receiver).await;
     let closed = ledger.close();
     let left = ledger.left();
     ui::show_left(&left, directory.path());

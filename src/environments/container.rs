@@ -34,7 +34,7 @@ pub struct ContainerSettings {
     /// Whether all cells of the run with these settings share it.
     pub is_shared: bool,
     pull: Pull,
-    options: ContainerOptions,
+    pub(super) options: ContainerOptions,
 }
 
 impl Settings {
@@ -151,7 +151,7 @@ pub(super) async fn start(
                 let is_own = engine.ensure_network(network, run).await?;
                 // One that was there already has another run's label or none, and is left alone.
                 entry.filter(|_| !is_own).inspect(|entry| ledger.released(*entry));
-                Ok(())
+                Ok::<(), TransportError>(())
             }
             None => Ok(()),
         }

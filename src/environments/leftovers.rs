@@ -7,21 +7,10 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 use super::removal;
-use crate::hosts::{Entry, Kind, Ledger, Machine, Thing};
+use crate::hosts::{Entry, Fate, Kind, Ledger, Machine, Thing};
 use crate::transports::TransportError;
 use crate::transports::docker::Engine;
 use crate::transports::job::{self, quote};
-
-/// What became of something that was left.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
-    /// It is gone now.
-    Removed,
-    /// It was gone already.
-    Gone,
-    /// It could not be removed, and why.
-    Left(String),
-}
 
 /// How often an engine is asked to remove what it refuses to.
 const REMOVALS: u32 = 6;
@@ -31,7 +20,8 @@ const FILES: &str = r#"/dev/shm "${XDG_RUNTIME_DIR:-/dev/shm}" /tmp /var/tmp"#;
 
 /// Removes everything that `ledger` has of `machine`, and releases what is gone.
 pub async fn remove_left(machine: &Machine, ledger: &Ledger) -> Vec<(Thing, Fate)> {
-    let left = ledger.left_on(&machine.name);
+    let mut left = ledger.left_on(&machine.name);
+    left.retain(|(_, thing)| !thing.kind.is_of_host());
     let is_on_engine = |(_, thing): &&(Entry, Thing)| matches!(thing.kind, Kind::Container | Kind::Network);
     // Containers first: what runs in one would hold on to its directory.
     let mut fates = match left.iter().find(is_on_engine) {

@@ -5,18 +5,19 @@ mod container;
 mod leftovers;
 mod removal;
 mod shared;
+mod task;
 
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::hosts::{Entry, Kind, Ledger, Machine};
+use crate::hosts::{Entry, Kind, Ledger, Machine, Tasks};
 use crate::spec::environment::{Environment, Fresh};
 use crate::transports::docker::Container;
 use crate::transports::{Transport, TransportError, job};
 
 pub use container::Settings;
-pub use leftovers::{Fate, remove_left};
+pub use leftovers::remove_left;
 pub use shared::Shared;
 
 /// Where the directories of cells are made when the file does not say.
@@ -38,6 +39,8 @@ pub struct Place {
     pub shell: Vec<String>,
     /// The container round it.
     pub container: Option<Container>,
+    /// The tasks that its commands are, on a cluster.
+    pub task: Option<Arc<Tasks>>,
     /// Whether the container is for other places too, and outlives this one.
     is_shared: bool,
     made: Made,
@@ -59,6 +62,10 @@ struct Made {
 /// # Errors
 /// When that can't be written; nothing may be started there then.
 pub fn begin(machine: &Machine, run: &str, ledger: &Ledger) -> Result<(), TransportError> {
+    if machine.cluster().is_some() {
+        // What is made there says so itself.
+        return Ok(());
+    }
     let mark = format!("runner-{run}-");
     ledger.made(container::thing(machine, Kind::Processes, &mark, run)).map(drop)
 }
@@ -83,6 +90,9 @@ impl Place {
     ) -> Result<Place, TransportError> {
         let id = format!("runner-{run}-{}", job::next_number());
         let ledger = shared.ledger();
+        if let Some(cluster) = machine.cluster() {
+            return task::enter(machine, cluster, settings, id, ledger);
+        }
         let is_shared = settings.container.as_ref().is_some_and(|container| container.is_shared);
         let started = match is_shared {
             true => shared.enter(machine, settings, run, &id, stop).await?,
@@ -101,7 +111,9 @@ impl Place {
         };
         let made = Made { ledger: ledger.clone(), container: entry, directory: None, path, is_there: false };
         let machine = machine.clone();
-        let mut place = Place { id, machine, transport, directory, env, shell, container, is_shared, made };
+        let task = None;
+        let mut place =
+            Place { id, machine, transport, directory, env, shell, container, task, is_shared, made };
         match place.make_directory(settings, run).await {
             Ok(()) => Ok(place),
             Err(error) => {
@@ -143,6 +155,9 @@ impl Place {
     /// # Errors
     /// When the machine can't be reached or refuses.
     pub async fn leave(self) -> Result<(), TransportError> {
+        if self.task.is_some() {
+            return Ok(());
+        }
         let Made { ledger, container: entry, directory, path, is_there } = &self.made;
         match self.container.as_ref().filter(|_| !self.is_shared) {
             None => self.sweep(&*self.transport, &self.directory).await?,
@@ -192,6 +207,6 @@ impl Place {
 
     /// Whether its network is that of its machine.
     pub fn is_on_host_network(&self) -> bool {
-        self.container.as_ref().is_none_or(|container| container.network == "host")
+        self.task.is_none() && self.container.as_ref().is_none_or(|container| container.network == "host")
     }
 }

@@ -116,6 +116,9 @@ impl CellState {
     /// Whether all its directories are still on their machines.
     async fn is_there(&self) -> Result<bool, Failure> {
         for place in self.place.iter().chain(self.services.iter().map(|service| &service.place)) {
+            if place.task.is_some() {
+                continue;
+            }
             let script = format!("cd {}", job::quote(&place.directory));
             match job::query(&*place.transport, &script).await {
                 Ok(_) => {}

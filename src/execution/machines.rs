@@ -10,7 +10,7 @@ use super::{Cause, Failure, Run};
 use crate::diagnostic::Sources;
 use crate::environments::{self, DEFAULT_WORKDIR};
 use crate::event::{Event, Facts, Stage};
-use crate::hosts::{self, Machine};
+use crate::hosts::{self, Machine, Making};
 use crate::metrics;
 use crate::spec::Spec;
 use crate::transports::{TransportError, job};
@@ -62,9 +62,13 @@ impl Machines {
     pub(super) async fn answers(&self, run: &Run, host: &str) -> Result<(), String> {
         let answer = async {
             match self.get(host) {
-                Some(Ok(machine)) => {
-                    job::query(&*machine.transport, ":").await.map(drop).map_err(|error| error.with_hint())
-                }
+                Some(Ok(machine)) => match machine.cluster() {
+                    Some(cluster) => cluster.answers().await.map_err(|error| error.with_hint()),
+                    None => job::query(&*machine.transport, ":")
+                        .await
+                        .map(drop)
+                        .map_err(|error| error.with_hint()),
+                },
                 _ => self.connect(run, host).await,
             }
         };
@@ -88,13 +92,21 @@ impl Machines {
     }
 }
 
-/// Connects to the host `name` of a checked experiment and finds what can be read of it around a trial.
+/// Connects to the host `name` of a checked experiment, which is made first where it has to be, and finds what can
+/// be read of it around a trial.
 ///
 /// # Errors
-/// When it can't be reached.
-pub async fn connect(spec: &Spec, sources: &Sources, name: &str) -> Result<Machine, TransportError> {
-    let mut machine = hosts::connect(name, &spec.hosts[name], sources).await?;
-    hosts::find_probes(&mut machine).await?;
+/// When it can't be made or reached.
+pub async fn connect(
+    spec: &Spec,
+    sources: &Sources,
+    name: &str,
+    making: &Making,
+) -> Result<Machine, TransportError> {
+    let mut machine = hosts::provide(name, &spec.hosts[name], sources, making).await?;
+    if machine.cluster().is_none() {
+        hosts::find_probes(&mut machine).await?;
+    }
     Ok(machine)
 }
 
@@ -103,6 +115,9 @@ pub async fn connect(spec: &Spec, sources: &Sources, name: &str) -> Result<Machi
 /// # Errors
 /// When it does not tell them.
 pub async fn facts(spec: &Spec, machine: &Machine) -> Result<Facts, TransportError> {
+    if machine.cluster().is_some() {
+        return Ok(machine.provenance.clone());
+    }
     let tools: BTreeSet<&str> = spec
         .workloads
         .values()
@@ -111,5 +126,6 @@ pub async fn facts(spec: &Spec, machine: &Machine) -> Result<Facts, TransportErr
         .collect();
     let versions: Vec<_> =
         tools.into_iter().filter_map(|tool| Some((tool, metrics::version_command(tool)?))).collect();
-    hosts::facts(&*machine.transport, DEFAULT_WORKDIR, &versions).await
+    let found = hosts::facts(&*machine.transport, DEFAULT_WORKDIR, &versions).await?;
+    Ok(machine.provenance.clone().into_iter().chain(found).collect())
 }

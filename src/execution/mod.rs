@@ -30,11 +30,11 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::diagnostic::Sources;
-use crate::environments::{self, Fate, Shared};
+use crate::environments::{self, Shared};
 use crate::event::{Event, Stage, Status};
-use crate::hosts::{Ledger, Machine};
+use crate::hosts::{Fate, Ledger, Machine};
 use crate::plan::Plan;
-use crate::spec::Spec;
+use crate::spec::{Spec, Text};
 use crate::transports::TransportError;
 
 use machines::Machines;
@@ -97,7 +97,15 @@ impl Run {
         stop: CancellationToken,
         events: UnboundedSender<Event>,
     ) -> Self {
-        let (spec, sources, plan) = experiment;
+        let (mut spec, sources, plan) = experiment;
+        for (name, machine) in
+            machines.iter().filter_map(|(name, machine)| Some((name, machine.as_ref().ok()?)))
+        {
+            // Templates learn the address of a host that was made.
+            if let Some(host) = spec.hosts.get_mut(name.as_str()).filter(|host| host.is_provided()) {
+                host.peer_address = Some(Text::unwritten(machine.peer_address.clone()));
+            }
+        }
         Run {
             id,
             spec,

@@ -51,7 +51,8 @@ async fn undo(run: &Run, cell: &Cell, environment: &str, steps: &Steps, around: 
     let has_sudo = |step: &Step| matches!(step, Step::Run(step) if step.sudo);
     let as_root = steps.flat_map(|steps| &steps.0).any(|step| has_sudo(step));
     let own = &around.place.machine.name;
-    for machine in cell.step_hosts.iter().chain([own]).filter_map(|host| run.machine(host).ok()) {
+    let machines = cell.step_hosts.iter().chain([own]).filter_map(|host| run.machine(host).ok());
+    for machine in machines.filter(|machine| machine.cluster().is_none()) {
         let swept = job::query(&*machine.transport, &job::sweep_place(&around.place.id, as_root)).await;
         around.troubles.tell(run, &machine.name, cell.name.as_str(), swept.map(drop));
     }
@@ -91,6 +92,9 @@ pub(super) async fn tell(run: &Run, cell: &Cell, environment: &str, place: &Plac
     let is_first = run.is_news(&[host, environment]);
     let is_other_workdir = run.is_news(&[host, environment, "workdir", workdir]);
     if !is_other || !(is_other_tool || is_other_workdir) {
+        return;
+    }
+    if place.task.is_some() {
         return;
     }
     let mut facts = Facts::new();

@@ -30,7 +30,15 @@ pub(super) async fn wait(
 ) -> Result<(), Failure> {
     let within = ready.within.as_ref().map_or(DEFAULT_WAIT, |time| time.value.0);
     let sign = Sign::new(place, ready, context, env).map_err(failed)?;
+    if let Some(task) = &place.task {
+        // The time until it runs is not the service's.
+        task.until_running().await;
+    }
     let look = async {
+        if let (Some(task), true) = (&place.task, sign.is_for_tasks()) {
+            task.until_ready().await;
+            return Ok(());
+        }
         while !sign.is_seen(place, job_id).await? {
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
@@ -51,6 +59,28 @@ pub(super) async fn wait(
 
 fn failed(reason: String) -> Failure {
     Failure::new(Stage::Service, reason)
+}
+
+/// How the task that `job` will be says that it is ready: nobody can look into it from outside.
+///
+/// # Errors
+/// A template that can't be rendered, or a sign that no task can give.
+pub(super) fn announce(
+    place: &Place,
+    ready: &Ready,
+    context: &Context,
+    env: &[(String, String)],
+) -> Result<(), String> {
+    let Some(task) = &place.task else { return Ok(()) };
+    task.announce(match Sign::new(place, ready, context, env)? {
+        Sign::Port(port) => Some(job::alone::Sign::Port(port)),
+        Sign::Command(job) => Some(job::alone::Sign::Command(job.command)),
+        Sign::Log(_) => {
+            return Err("the output of a task is not seen while it runs: wait for its `port`".into());
+        }
+        Sign::None => None,
+    });
+    Ok(())
 }
 
 enum Sign {
@@ -79,6 +109,10 @@ impl Sign {
         let Some(command) = &ready.command else { return Ok(Sign::None) };
         // As a job, so that it ends when nobody waits for it any more.
         step::line(place, command, context, env).map(|job| Sign::Command(Box::new(job)))
+    }
+
+    fn is_for_tasks(&self) -> bool {
+        matches!(self, Sign::Port(_) | Sign::Command(_))
     }
 
     async fn is_seen(&self, place: &Place, job_id: &str) -> Result<bool, Failure> {

@@ -102,14 +102,18 @@ async fn needs_publishing(
     context: &Context,
 ) -> Result<bool, Failure> {
     let Some(network) = settings.network().filter(|network| *network != "host") else { return Ok(false) };
+    let (machine, client_machine) = (run.machine(&service.host)?, run.machine(&cell.host)?);
+    if machine.cluster().is_some() {
+        // A task has an address of its own.
+        return Ok(false);
+    }
     let client = place::settings(run, &cell.environment, context)?;
-    if client.network() != Some(network) {
+    if client.network() != Some(network) || client_machine.cluster().is_some() {
         return Ok(true);
     }
     let failed = |error: TransportError| Failure::of(Stage::Service, "", &error);
-    let (machine, client) = (run.machine(&service.host)?, run.machine(&cell.host)?);
     let engine = machine.engine().await.map_err(failed)?;
-    let client_engine = client.engine().await.map_err(failed)?;
+    let client_engine = client_machine.engine().await.map_err(failed)?;
     Ok(engine.id != client_engine.id)
 }
 
@@ -123,6 +127,9 @@ pub(super) fn addresses(state: &CellState) -> Value {
 }
 
 fn address(service: &Place, client: &Place) -> String {
+    if let Some(address) = service.task.as_ref().and_then(|task| task.address()) {
+        return address;
+    }
     if let (Some(server), Some(client)) = (&service.container, &client.container)
         && !service.is_on_host_network()
         && (server.engine().id == client.engine().id && server.network == client.network)
@@ -161,6 +168,8 @@ pub(super) async fn start<'a>(
         probes: place.place.machine.probes.clone(),
         ..job
     };
+    let announced = readiness::announce(&place.place, &declared.ready, &context, env);
+    announced.map_err(|reason| (failed(reason), None))?;
     let telling = Telling::start(run, &place.place.machine.name, Stage::Service, &job.command).await;
     let (transport, end) = (place.place.transport.clone(), CancellationToken::new());
     let running = {

@@ -40,6 +40,24 @@ pub enum Kind {
     Container,
     /// A network on the host's engine.
     Network,
+    /// A machine of Vagrant that was brought up: what is to become of it, its name and its folder.
+    Vagrant,
+    /// Instances of EC2 with the run's tags; the name is the client token of the launch.
+    Instance,
+    /// Tasks of ECS with the run's tags, and their definitions.
+    Tasks,
+}
+
+impl Kind {
+    /// Whether it is removed by who provides the host, and not on the host.
+    pub fn is_of_host(self) -> bool {
+        matches!(self, Kind::Vagrant | Kind::Instance | Kind::Tasks)
+    }
+
+    /// Whether it is the machine itself: with it everything on it is gone.
+    pub fn is_whole_machine(self) -> bool {
+        matches!(self, Kind::Vagrant | Kind::Instance)
+    }
 }
 
 impl fmt::Display for Thing {
@@ -51,6 +69,9 @@ impl fmt::Display for Thing {
             Kind::Directory => write!(f, "directory {}", self.name),
             Kind::Container => write!(f, "container {}", self.name),
             Kind::Network => write!(f, "network {}", self.name),
+            Kind::Vagrant => write!(f, "Vagrant machine: {}", self.name),
+            Kind::Instance => write!(f, "EC2 instance of {}", self.name),
+            Kind::Tasks => write!(f, "ECS tasks of {}", self.name),
         }
     }
 }

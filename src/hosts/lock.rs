@@ -121,14 +121,18 @@ pub async fn lock_all(
 ) -> Result<Vec<Option<TransportError>>, TransportError> {
     let (mut told, mut pause) = (Vec::new(), Duration::from_millis(50));
     loop {
-        let tries = machines.iter().map(|machine| take(&machine.transport, claim, &machine.name));
+        let tries = machines.iter().map(async |machine| match machine.cluster() {
+            // Runners share a cluster.
+            Some(_) => None,
+            None => Some(take(&machine.transport, claim, &machine.name).await),
+        });
         let (mut held, mut busy, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         for (machine, taken) in machines.iter().zip(join_all(tries).await) {
-            failed.push(taken.as_ref().err().cloned());
+            failed.push(taken.as_ref().and_then(|taken| taken.as_ref().err().cloned()));
             match taken {
-                Ok(Taken::Yes(hold)) => held.push((machine, hold)),
-                Ok(Taken::Busy(holder)) => busy.push((machine, holder)),
-                Err(_) => {}
+                Some(Ok(Taken::Yes(hold))) => held.push((machine, hold)),
+                Some(Ok(Taken::Busy(holder))) => busy.push((machine, holder)),
+                None | Some(Err(_)) => {}
             }
         }
         let Some((first, _)) = busy.first() else {

@@ -2,35 +2,45 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this machine's surroundings")]
 
+mod aws;
 mod caches;
+mod command_line;
 pub mod cpu_time;
+mod ec2;
+mod ecs;
 mod facts;
 mod ledger;
 mod load;
 mod lock;
 mod probe;
+mod provide;
 mod reach;
 mod ssh;
+mod vagrant;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
+use indexmap::IndexMap;
 use tokio::sync::{Mutex, OnceCell};
 
 use crate::diagnostic::Sources;
-use crate::spec::host::{Host, Sudo};
+use crate::spec::host::{Host, Kind as HostKind, Sudo};
 use crate::transports::docker::Engine;
 use crate::transports::local::Local;
 use crate::transports::ssh::SshConnection;
 use crate::transports::{Transport, TransportError, job};
 
 pub use caches::{CacheFigures, drop_caches};
+pub use ecs::{Cluster, TaskSettings, Tasks};
 pub use facts::{facts, place_facts};
 pub use ledger::{Entry, Kind, Ledger, Thing, variables_of};
 pub use load::{Activity, activity};
 use lock::Lock;
 pub use lock::{Claim, lock_all};
 pub use probe::{Sensors, degrees, find_probes, temperature};
+use provide::Provided;
+pub use provide::{Fate, Making, Said, Tell, provide, release};
 pub use reach::{Clock, Needs, Reached, Workdir, reach};
 pub use ssh::local_path;
 
@@ -48,6 +58,8 @@ pub struct Machine {
     pub probes: Vec<String>,
     /// What is known of them.
     pub sensors: Sensors,
+    /// Where it came from, by name: instance type, image, box, …; nothing for a machine that was there.
+    pub provenance: IndexMap<String, String>,
     way: Way,
     engine: OnceCell<Engine>,
     lock: StdMutex<Option<Lock>>,
@@ -57,36 +69,69 @@ pub struct Machine {
 enum Way {
     Local,
     Ssh(SshConnection),
+    Ecs(Arc<Cluster>),
     Fake,
 }
 
-/// Connects to the host `name` of a checked experiment.
+/// Connects to the host `name` of a checked experiment, which must be there already; see [`provide`] for one that
+/// may have to be made.
 ///
 /// # Errors
 /// When it can't be reached or does not let us in.
 pub async fn connect(name: &str, host: &Host, sources: &Sources) -> Result<Machine, TransportError> {
-    let (way, transport, address): (Way, Arc<dyn Transport>, String) = match &host.ssh {
-        Some(ssh) => {
-            let target = ssh::target(name, &ssh.0, sources);
-            let connection = SshConnection::connect(&target).await?;
-            (Way::Ssh(connection.clone()), Arc::new(connection), ssh.0.address.value.clone())
+    let provided = match host.kind() {
+        HostKind::Local => {
+            let peer_address = peer_address(host, own_address());
+            return Ok(Machine::new(name, Way::Local, Local::shared(), peer_address, sudo(host)));
         }
-        None => (Way::Local, Local::shared(), own_address()),
+        HostKind::Ssh(fields) => Provided {
+            target: ssh::target(name, fields, sources),
+            peer_address: fields.address.value.clone(),
+            provenance: IndexMap::new(),
+        },
+        HostKind::Vagrant(vagrant) => vagrant::find(name, vagrant, sources).await?,
+        HostKind::Ec2(ec2) => ec2::find(name, ec2, sources).await?,
+        HostKind::Ecs(ecs) => return ecs::connect(name, host, ecs, None).await,
     };
-    let peer_address = host.peer_address.as_ref().map_or(address, |address| address.value.clone());
-    Ok(Machine::new(name, way, transport, peer_address, host.sudo.unwrap_or_default()))
+    machine(name, host, provided).await
+}
+
+/// Connects to a machine that is up.
+async fn machine(name: &str, host: &Host, provided: Provided) -> Result<Machine, TransportError> {
+    let Provided { target, peer_address: address, provenance } = provided;
+    let connection = SshConnection::connect(&target).await?;
+    let way = Way::Ssh(connection.clone());
+    let machine = Machine::new(name, way, Arc::new(connection), peer_address(host, address), sudo(host));
+    Ok(Machine { provenance, ..machine })
+}
+
+fn peer_address(host: &Host, address: String) -> String {
+    host.peer_address.as_ref().map_or(address, |address| address.value.clone())
+}
+
+fn sudo(host: &Host) -> Sudo {
+    host.sudo.unwrap_or_default()
 }
 
 impl Machine {
     fn new(name: &str, way: Way, transport: Arc<dyn Transport>, peer_address: String, sudo: Sudo) -> Self {
         let (name, engine, lock) = (name.to_owned(), OnceCell::new(), StdMutex::default());
-        let (probes, sensors) = (Vec::new(), Sensors::default());
-        Machine { name, transport, peer_address, sudo, probes, sensors, way, engine, lock }
+        let (probes, sensors, provenance) = (Vec::new(), Sensors::default(), IndexMap::new());
+        Machine { name, transport, peer_address, sudo, probes, sensors, provenance, way, engine, lock }
     }
 
     /// A machine that only answers as `fake` was told, whatever way there is to it.
     pub fn fake(name: &str, fake: impl Transport + 'static) -> Self {
         Machine::new(name, Way::Fake, Arc::new(fake), name.to_owned(), Sudo::Passwordless)
+    }
+
+    /// The cluster that it is, where tasks are all that it runs: it has no shell then, no processes of its own and no
+    /// files.
+    pub fn cluster(&self) -> Option<&Arc<Cluster>> {
+        match &self.way {
+            Way::Ecs(cluster) => Some(cluster),
+            Way::Local | Way::Ssh(_) | Way::Fake => None,
+        }
     }
 
     /// Its Docker Engine, connected when first asked for.
@@ -105,11 +150,8 @@ impl Machine {
                         let path = forwarded.path().to_string_lossy().into_owned();
                         Engine::connect(&self.name, &path, Some(forwarded), reconnect).await
                     }
-                    Way::Fake => Err(TransportError {
-                        message: "a fake machine has no engine".into(),
-                        hint: None,
-                        is_lost: false,
-                    }),
+                    Way::Ecs(_) => Err(TransportError::new("a cluster of ECS has no engine")),
+                    Way::Fake => Err(TransportError::new("a fake machine has no engine")),
                 }
             })
             .await
@@ -147,10 +189,14 @@ impl Machine {
     /// # Errors
     /// When the machine can't be asked.
     pub async fn free_port(&self) -> Result<u16, TransportError> {
-        // Of all machines: two of them can be one, or share an engine.
+        /// Of all machines: two of them can be one, or share an engine.
         static GIVEN: Mutex<BTreeSet<u16>> = Mutex::const_new(BTreeSet::new());
         // Below the range from which the kernel takes ports for outgoing connections.
         const RANGE: std::ops::Range<u16> = 20_000..32_000;
+        if self.cluster().is_some() {
+            // Each task has a network of its own.
+            return Ok(RANGE.start);
+        }
         let printed = job::query(&*self.transport, "cat /proc/net/tcp /proc/net/tcp6 2>/dev/null; :").await?;
         let listening = listening_ports(&String::from_utf8_lossy(&printed));
         let mut given = GIVEN.lock().await;

@@ -58,6 +58,16 @@ done
 echo "clock $(date +%s.%N)"
 :"#;
 
+/// Those of them that every place has where a command can read files, and that no hardware is needed for.
+pub(super) const OF_ANY: [&str; 6] = [
+    "/proc/stat",
+    "/proc/loadavg",
+    "/proc/self/stat",
+    "/proc/pressure/cpu",
+    "/proc/pressure/io",
+    "/proc/pressure/memory",
+];
+
 /// Asks a machine what it can tell, for its `probes` and `sensors`.
 ///
 /// # Errors

@@ -22,6 +22,7 @@ mod scope;
 mod service;
 mod shape;
 pub mod substitute;
+mod task;
 mod trial;
 
 use std::collections::BTreeSet;
@@ -89,7 +90,11 @@ impl Plan {
         };
         let starts = expansion.grids.iter().scan(0, before).collect();
         let (scope, grids) = (expansion.scope, expansion.grids);
-        Ok(Plan { seed, inner: Arc::new(Inner { scope, grids, starts, order: spec.order(), seed }) })
+        let plan = Plan { seed, inner: Arc::new(Inner { scope, grids, starts, order: spec.order(), seed }) };
+        match task::mistakes(spec, &plan) {
+            found if found.is_empty() => Ok(plan),
+            found => Err(problems(found)),
+        }
     }
 
     /// How many cells there are.

@@ -7,6 +7,7 @@ use minijinja::value::Object;
 use minijinja::{Error, Value};
 
 use super::{Cell, conditions};
+use crate::spec::host::Kind;
 use crate::spec::{Host, Spec, template};
 
 /// What the names of a template stand for.
@@ -147,8 +148,13 @@ pub(super) fn variables(spec: &Spec) -> Value {
 pub(super) fn host(name: &str, host: &Host) -> Value {
     let labels = host.labels.iter().map(|(label, text)| (label.as_str(), typed(text)));
     let labels: BTreeMap<&str, Value> = labels.collect();
-    let address = host.peer_address.as_ref().or(host.ssh.as_ref().map(|ssh| &ssh.0.address));
-    let address = address.map_or("127.0.0.1", |address| address.as_str());
+    let address = match (&host.peer_address, host.kind()) {
+        (Some(address), _) => address.value.clone(),
+        (None, Kind::Ssh(ssh)) => ssh.address.value.clone(),
+        (None, Kind::Local) => "127.0.0.1".to_owned(),
+        // Known once it is up, when it becomes its `peer_address`; until then, a name that nobody has (RFC 2606).
+        (None, _) => format!("{name}.invalid"),
+    };
     minijinja::context! { name, address, labels }
 }
 

@@ -118,6 +118,11 @@ impl RunWriter {
         &self.directory
     }
 
+    /// Removes a run in which nothing was measured.
+    pub fn discard(self) -> Result<(), RecordError> {
+        remove_folder(self.directory.path())
+    }
+
     /// Keeps what is known of a machine; what was other in an earlier sitting is kept in the manifest.
     pub fn write_host(&mut self, host: &str, facts: &Facts) -> Result<(), RecordError> {
         let changed = self.earlier_facts.get(host).into_iter().flatten().filter_map(|(fact, was)| {

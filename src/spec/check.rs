@@ -15,6 +15,7 @@ use indexmap::IndexMap;
 
 pub(super) use matrix::AXES;
 
+use super::host::{KINDS, Kind};
 use super::template::Names;
 use super::{Environment, Host, Spec, Text};
 use crate::diagnostic::{Problem, Problems, Sources, Span, suggest};
@@ -75,14 +76,7 @@ pub fn check(mut spec: Spec, sources: &Sources, found: Vec<Problem>) -> Result<S
 
 fn add_defaults(spec: &mut Spec) {
     if spec.hosts.is_empty() {
-        let local = Host {
-            local: Some(Default::default()),
-            ssh: None,
-            peer_address: None,
-            sudo: None,
-            labels: IndexMap::new(),
-            cost: None,
-        };
+        let local = Host { local: Some(Default::default()), ..Host::default() };
         spec.hosts.insert(Text::unwritten(LOCALHOST.to_owned()), local);
     }
     if !spec.environments.contains_key(NATIVE) {
@@ -132,31 +126,39 @@ fn is_name(name: &str) -> bool {
 fn check_host(name: &Text, host: &Host, sources: &Sources, problems: &mut Vec<Problem>) {
     // A host is there before any cell: of all names it knows the variables of the environment alone.
     problems.extend(host.texts().flat_map(|text| Names::default().check(&text, sources)));
-    match (&host.local, &host.ssh) {
-        (None, None) => problems.push(
+    match host.kind_spans().as_slice() {
+        [] => problems.push(
             Problem::at(name.span, format!("host `{}` has no kind", name.value))
-                .help("add `local: {}` or `ssh: user@address`"),
+                .help("add `local: {}`, `ssh: user@address`, `vagrant`, `ec2` or `ecs`"),
         ),
-        (Some(_), Some(ssh)) => problems.push(
-            Problem::at(ssh.span, format!("host `{}` has two kinds", name.value))
-                .help("keep one of `local` and `ssh`"),
+        [_] => {}
+        [_, second, ..] => problems.push(
+            Problem::at(*second, format!("host `{}` has two kinds", name.value))
+                .help(format!("keep one of `{}`", KINDS.join("`, `"))),
         ),
-        _ => {}
     }
 }
 
 /// Two names for one machine would measure side by side what must not overlap.
 fn twins(hosts: &IndexMap<Text, Host>, problems: &mut Vec<Problem>) {
-    let way = |host: &Host| {
-        host.ssh.as_ref().map(|ssh| {
-            let text = |text: &Option<Text>| text.as_ref().map(|text| text.value.clone());
-            let port = ssh.0.port.as_ref().map_or(22, |port| port.value);
-            (ssh.0.address.value.clone(), port, text(&ssh.0.jump), text(&ssh.0.config))
-        })
+    let text = |text: &Option<Text>| text.as_ref().map(|text| text.value.clone());
+    let way = |host: &Host| match host.kind() {
+        Kind::Local => Some(Vec::new()),
+        Kind::Ssh(ssh) => {
+            let port = ssh.port.as_ref().map_or(22, |port| port.value).to_string();
+            Some(vec![Some(ssh.address.value.clone()), Some(port), text(&ssh.jump), text(&ssh.config)])
+        }
+        Kind::Vagrant(vagrant) => {
+            let named = vagrant.directory.is_some() || vagrant.vagrantfile.is_none();
+            named.then(|| vec![Some("vagrant".to_owned()), text(&vagrant.directory), text(&vagrant.machine)])
+        }
+        Kind::Ec2(ec2) => ec2.instance_id.as_ref().map(|id| vec![Some(id.value.clone())]),
+        // A cluster is many machines.
+        Kind::Ecs(_) => None,
     };
     let mut seen: Vec<(&Text, _)> = Vec::new();
-    for (name, host) in hosts.iter().filter(|(_, host)| host.local.is_some() != host.ssh.is_some()) {
-        let way = way(host);
+    for (name, host) in hosts.iter().filter(|(_, host)| host.kind_spans().len() == 1) {
+        let Some(way) = way(host) else { continue };
         if let Some((twin, _)) = seen.iter().find(|(_, other)| *other == way) {
             problems.push(
                 Problem::at(name.span, format!("`{}` and `{}` are one machine", twin.value, name.value))

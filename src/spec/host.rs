@@ -1,8 +1,14 @@
 //! The `hosts:` section: what can execute something, and how it is reached.
 
+mod ec2;
+mod ecs;
+mod vagrant;
+
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::diagnostic::Span;
 
 use super::TimeSpan;
 use super::cost::Cost;
@@ -10,10 +16,14 @@ use super::located::{Located, Text};
 use super::schema;
 use super::string_or_map::string_or_map;
 
+pub use ec2::Ec2;
+pub use ecs::{Architecture, Ecs, LaunchType};
+pub use vagrant::{After, SyncedFolder, Vagrant, Vagrantfile, VagrantfileFields};
+
 /// Something that can execute commands: exactly one of the kind keys, and what holds for every kind.
-#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("oneOf" = schema::exactly_one(&["local", "ssh"])))]
+#[schemars(extend("oneOf" = schema::exactly_one(&KINDS)))]
 pub struct Host {
     /// Kind: the machine that runs `runner`.
     ///
@@ -23,6 +33,18 @@ pub struct Host {
     ///
     /// Example: `ssh: pi@192.0.2.11`
     pub ssh: Option<Located<Ssh>>,
+    /// Kind: a virtual machine that Vagrant brings up.
+    ///
+    /// Example: `vagrant: { directory: vms, machine: node1, provider: virtualbox }`
+    pub vagrant: Option<Located<Vagrant>>,
+    /// Kind: an instance of Amazon EC2, launched for the run or used as it is.
+    ///
+    /// Example: `ec2: { region: eu-central-1, instance_id: i-0123456789abcdef0 }`
+    pub ec2: Option<Located<Ec2>>,
+    /// Kind: a cluster of Amazon ECS, on which containers are Fargate tasks.
+    ///
+    /// Example: `ecs: { region: eu-central-1, subnets: [subnet-0123456789abcdef0] }`
+    pub ecs: Option<Located<Ecs>>,
     /// How other hosts reach this one, where that differs from the address that `runner` uses.
     ///
     /// Default: the address of `ssh`. Example: `peer_address: 10.0.0.11`
@@ -42,30 +64,98 @@ pub struct Host {
     pub cost: Option<Cost>,
 }
 
+/// The keys of the kinds.
+pub const KINDS: [&str; 5] = ["local", "ssh", "vagrant", "ec2", "ecs"];
+
+/// What a host is.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind<'a> {
+    /// The machine that runs `runner`.
+    Local,
+    /// A machine reached by SSH.
+    Ssh(&'a SshFields),
+    /// A machine of Vagrant.
+    Vagrant(&'a Vagrant),
+    /// An instance of EC2.
+    Ec2(&'a Ec2),
+    /// A cluster of ECS.
+    Ecs(&'a Ecs),
+}
+
+/// Which of its addresses something is reached by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum AddressKind {
+    /// The one in its network.
+    Private,
+    /// The one in the internet.
+    Public,
+}
+
 impl Host {
+    /// What it is; of a host that was not checked, the first kind that it has.
+    pub fn kind(&self) -> Kind<'_> {
+        let Host { ssh, vagrant, ec2, ecs, .. } = self;
+        match (ssh, vagrant, ec2, ecs) {
+            (Some(ssh), ..) => Kind::Ssh(&ssh.value.0),
+            (_, Some(vagrant), ..) => Kind::Vagrant(vagrant),
+            (_, _, Some(ec2), _) => Kind::Ec2(ec2),
+            (.., Some(ecs)) => Kind::Ecs(ecs),
+            _ => Kind::Local,
+        }
+    }
+
+    /// The place of each kind key that is there, in the order of [`KINDS`].
+    pub(super) fn kind_spans(&self) -> Vec<Span> {
+        let Host { local, ssh, vagrant, ec2, ecs, .. } = self;
+        let spans = [
+            local.as_ref().map(|kind| kind.span),
+            ssh.as_ref().map(|kind| kind.span),
+            vagrant.as_ref().map(|kind| kind.span),
+            ec2.as_ref().map(|kind| kind.span),
+            ecs.as_ref().map(|kind| kind.span),
+        ];
+        spans.into_iter().flatten().collect()
+    }
+
+    /// Whether the run makes it, or takes it up, before it can be used.
+    pub fn is_provided(&self) -> bool {
+        matches!(self.kind(), Kind::Vagrant(_) | Kind::Ec2(_) | Kind::Ecs(_))
+    }
+
     /// How it is reached, as a person reads it: `ssh pi@192.0.2.11:2222`, or `this machine`.
     pub fn way(&self) -> String {
-        let Some(Located { value: Ssh(fields), .. }) = &self.ssh else { return "this machine".to_owned() };
-        let user = fields.user.as_ref().map(|user| format!("{}@", user.value)).unwrap_or_default();
-        let port = fields.port.as_ref().map(|port| format!(":{}", port.value)).unwrap_or_default();
-        let jump = fields.jump.as_ref().map(|jump| format!(" through {}", jump.value)).unwrap_or_default();
-        format!("ssh {user}{}{port}{jump}", fields.address.value)
+        match self.kind() {
+            Kind::Local => "this machine".to_owned(),
+            Kind::Ssh(fields) => fields.way(),
+            Kind::Vagrant(vagrant) => vagrant.way(),
+            Kind::Ec2(ec2) => ec2.way(),
+            Kind::Ecs(ecs) => ecs.way(),
+        }
     }
 
     /// Every text that may hold a template, with its place.
     pub fn texts(&self) -> impl Iterator<Item = Text> {
-        let ssh = self.ssh.iter().flat_map(|ssh| {
-            let SshFields { address, user, identity, jump, known_hosts, config, .. } = &ssh.0;
-            let optional = [user, identity, jump, known_hosts, config];
-            // The short form has one place for all of them.
-            std::iter::once(address).chain(optional.into_iter().flatten()).map(|text| {
-                match text.span.length {
-                    0 => Text { span: ssh.span, ..text.clone() },
-                    _ => text.clone(),
-                }
-            })
-        });
-        ssh.chain(self.peer_address.clone()).chain(self.labels.values().cloned())
+        let mut host = self.clone();
+        let span = self.ssh.as_ref().map(|ssh| ssh.span).unwrap_or_default();
+        let texts: Vec<Text> = host.texts_mut().into_iter().map(|text| text.clone()).collect();
+        // The short form of `ssh` has one place for all of its texts.
+        texts.into_iter().map(move |text| match text.span.length {
+            0 => Text { span, ..text },
+            _ => text,
+        })
+    }
+
+    fn texts_mut(&mut self) -> Vec<&mut Text> {
+        let Host { ssh, vagrant, ec2, ecs, peer_address, labels, .. } = self;
+        let mut texts = Vec::new();
+        texts.extend(ssh.iter_mut().flat_map(|ssh| ssh.value.0.texts_mut()));
+        texts.extend(vagrant.iter_mut().flat_map(|vagrant| vagrant.value.texts_mut()));
+        texts.extend(ec2.iter_mut().flat_map(|ec2| ec2.value.texts_mut()));
+        texts.extend(ecs.iter_mut().flat_map(|ecs| ecs.value.texts_mut()));
+        texts.extend(peer_address.iter_mut().chain(labels.values_mut()));
+        texts
     }
 
     /// The host with every text rendered.
@@ -83,14 +173,7 @@ impl Host {
             let port = fields.port.as_ref().map(|port| format!(":{}", port.value)).unwrap_or_default();
             *fields = Ssh::from_text(&render(&format!("{user}{}{port}", fields.address.value))?)?.0;
         }
-        if let Some(Located { value: Ssh(fields), .. }) = &mut host.ssh {
-            let SshFields { address, user, identity, jump, known_hosts, config, .. } = fields;
-            let optional = [user, identity, jump, known_hosts, config];
-            for text in std::iter::once(address).chain(optional.into_iter().flatten()) {
-                text.value = render(&text.value)?;
-            }
-        }
-        for text in host.peer_address.iter_mut().chain(host.labels.values_mut()) {
+        for text in host.texts_mut() {
             text.value = render(&text.value)?;
         }
         Ok(host)
@@ -151,6 +234,21 @@ pub struct SshFields {
     ///
     /// Default: `10m`. Example: `reconnect: 30m`
     pub reconnect: Option<TimeSpan>,
+}
+
+impl SshFields {
+    fn texts_mut(&mut self) -> Vec<&mut Text> {
+        let SshFields { address, user, identity, jump, known_hosts, config, .. } = self;
+        let optional = [user, identity, jump, known_hosts, config];
+        std::iter::once(address).chain(optional.into_iter().flatten()).collect()
+    }
+
+    fn way(&self) -> String {
+        let user = self.user.as_ref().map(|user| format!("{}@", user.value)).unwrap_or_default();
+        let port = self.port.as_ref().map(|port| format!(":{}", port.value)).unwrap_or_default();
+        let jump = self.jump.as_ref().map(|jump| format!(" through {}", jump.value)).unwrap_or_default();
+        format!("ssh {user}{}{port}{jump}", self.address.value)
+    }
 }
 
 string_or_map!(Ssh, SshFields, "`user@address:port` or a map with `address`");

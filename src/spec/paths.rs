@@ -8,12 +8,16 @@ impl Spec {
     /// Every path of a local file; not what stands for something else, and no template.
     pub fn paths_mut(&mut self) -> Vec<&mut Text> {
         let mut paths: Vec<&mut Text> = Vec::new();
-        for ssh in self.hosts.values_mut().filter_map(|host| host.ssh.as_mut()) {
-            let fields = &mut ssh.value.0;
-            let known_hosts = fields.known_hosts.as_mut().filter(|text| text.as_str() != "accept-new");
-            paths.extend(
-                fields.identity.as_mut().into_iter().chain(known_hosts).chain(fields.config.as_mut()),
-            );
+        for host in self.hosts.values_mut() {
+            if let Some(ssh) = &mut host.ssh {
+                let fields = &mut ssh.value.0;
+                let known_hosts = fields.known_hosts.as_mut().filter(|text| text.as_str() != "accept-new");
+                let identity = fields.identity.as_mut().into_iter();
+                paths.extend(identity.chain(known_hosts).chain(fields.config.as_mut()));
+            }
+            let vagrant = host.vagrant.iter_mut().flat_map(|vagrant| vagrant.value.paths_mut());
+            let identity = host.ec2.iter_mut().filter_map(|ec2| ec2.value.identity.as_mut());
+            paths.extend(vagrant.chain(identity));
         }
         for environment in self.environments.values_mut() {
             let container: Option<&mut Container> =

@@ -3,6 +3,7 @@
 //! shell runs it by a few functions of POSIX shell, the same over every transport. Read [`Job`] and
 //! [`run`] first.
 
+pub mod alone;
 mod command;
 mod frame;
 mod remote;

@@ -4,7 +4,6 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "processes, sockets, files")]
 
-mod base64;
 pub mod docker;
 pub mod fake;
 pub mod files;

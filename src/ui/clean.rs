@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use super::{PLAIN, RED, YELLOW, tell};
-use crate::environments::Fate;
-use crate::hosts::Thing;
+use crate::hosts::{Fate, Thing};
 
 /// What became of everything that a run has left.
 pub fn show_fates(directory: &Path, fates: &[(Thing, Fate)]) {
@@ -34,4 +33,9 @@ pub fn show_live(directory: &Path) {
 /// A host that somebody else has.
 pub fn show_waiting(host: &str, holder: &str) {
     tell(&format!("{YELLOW}waiting{PLAIN} for {host}, which is locked by {holder}"));
+}
+
+/// What is done for a host, where it takes its time.
+pub fn show_doing(host: &str, what: &str) {
+    tell(&format!("{host}: {what}"));
 }

@@ -58,7 +58,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "hosts::Reached",
             // What is left on machines.
             "hosts::Thing",
-            "environments::Fate",
+            "hosts::Fate",
             "hosts::Workdir",
             "transports::TransportError",
         ],

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use runner::environments::{Fate, begin, remove_left};
+use runner::environments::{begin, remove_left};
 use runner::event::{Event, Status};
-use runner::hosts::{Kind, Ledger, Machine, Thing};
+use runner::hosts::{Fate, Kind, Ledger, Machine, Thing};
 use runner::transports::local::Local;
 
 use crate::world::{World, fails, ok, prints};

@@ -8,11 +8,13 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::experiment::Experiment;
 use crate::cli::Locking;
-use crate::environments::{Fate, remove_left};
+use crate::diagnostic::Sources;
+use crate::environments::remove_left;
 use crate::error::Error;
 use crate::event::Event;
 use crate::execution::{self, Connected, Connector};
-use crate::hosts::{Claim, Ledger, Machine, lock_all};
+use crate::hosts::{self, Claim, Fate, Ledger, Machine, Making, Said, lock_all};
+use crate::spec::Spec;
 use crate::transports::TransportError;
 
 /// Connects to the hosts `names` and locks those that can be reached. While one is locked by somebody else, it
@@ -24,10 +26,11 @@ pub(super) async fn connect(
     experiment: &Experiment,
     names: BTreeSet<String>,
     (locking, claim): (Locking, &Claim),
+    making: &Making,
     events: &UnboundedSender<Event>,
 ) -> Result<Connected, Error> {
     let one = async |name: &String| {
-        execution::connect(&experiment.spec, &experiment.sources, name).await.map(Arc::new)
+        execution::connect(&experiment.spec, &experiment.sources, name, making).await.map(Arc::new)
     };
     let mut connected = join_all(names.iter().map(one)).await;
     if !locking.no_lock {
@@ -49,16 +52,18 @@ pub(super) async fn connect(
 pub(super) fn connector(
     experiment: &Experiment,
     (locking, claim): (Locking, &Claim),
+    making: &Making,
     events: &UnboundedSender<Event>,
 ) -> Connector {
     // The run keeps this, and its end is that of the last sender.
     let events = events.downgrade();
-    let all = Arc::new((experiment.spec.clone(), experiment.sources.clone(), claim.clone(), events));
+    let (spec, sources) = (experiment.spec.clone(), experiment.sources.clone());
+    let all = Arc::new((spec, sources, claim.clone(), making.clone(), events));
     Box::new(move |name| {
         let all = Arc::clone(&all);
         Box::pin(async move {
-            let (spec, sources, claim, events) = &*all;
-            let machine = Arc::new(execution::connect(spec, sources, &name).await?);
+            let (spec, sources, claim, making, events) = &*all;
+            let machine = Arc::new(execution::connect(spec, sources, &name, making).await?);
             if !locking.no_lock {
                 let tell = |host: &str, holder: &str| {
                     let (host, holder) = (host.to_owned(), holder.to_owned());
@@ -72,6 +77,57 @@ pub(super) fn connector(
             Ok((machine, facts))
         })
     })
+}
+
+/// For whom hosts are made in this sitting, which `events` hear of.
+pub(super) fn making(
+    experiment: &Experiment,
+    run: &str,
+    ledger: &Ledger,
+    events: &UnboundedSender<Event>,
+) -> Making {
+    let events = events.downgrade();
+    let tell = move |host: &str, said: Said| {
+        let host = host.to_owned();
+        let event = match said {
+            Said::Doing(what) => Event::Preparing { host, what },
+            Said::Line(line) => Event::HostSaid { host, line },
+        };
+        // Nobody listens any more when the run is over.
+        let _ = events.upgrade().map(|events| events.send(event));
+    };
+    let deadline = experiment.spec.deadline.as_ref().map(|time| time.value.0);
+    Making { run: run.to_owned(), ledger: ledger.clone(), deadline, tell: Arc::new(tell) }
+}
+
+/// The hosts of a run, as far as it takes to give them back.
+pub(super) struct Hosted {
+    spec: Spec,
+    sources: Sources,
+    making: Making,
+}
+
+impl Hosted {
+    pub(super) fn new(experiment: &Experiment, making: &Making) -> Self {
+        let (spec, sources) = (experiment.spec.clone(), experiment.sources.clone());
+        Hosted { spec, sources, making: making.clone() }
+    }
+
+    /// Gives back every host that was made for the run, as its ledger tells it. What can't be given back is told,
+    /// and stays in the ledger.
+    pub(super) async fn release(&self, events: &UnboundedSender<Event>) {
+        let Making { ledger, tell, .. } = &self.making;
+        let hosts: BTreeSet<String> = ledger.left().into_iter().map(|thing| thing.host).collect();
+        let declared = hosts.iter().filter_map(|name| self.spec.hosts.get_key_value(name.as_str()));
+        let released = declared.map(|(name, host)| hosts::release(name, host, &self.sources, ledger, tell));
+        for (thing, fate) in join_all(released).await.into_iter().flatten() {
+            if let Fate::Left(reason) = fate {
+                let (host, what) = (thing.host.clone(), thing.to_string());
+                // The receiver lives as long as the run.
+                let _ = events.send(Event::CleanUpFailed { host, what, reason });
+            }
+        }
+    }
 }
 
 /// Locks the machines that were reached. One whose lock can't be looked at is as good as not reached.

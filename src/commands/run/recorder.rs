@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
+use super::machines::Hosted;
 use crate::event::{Event, Facts};
 use crate::execution::{Run, timestamp};
 use crate::monitor::{Moment, Pace};
@@ -70,12 +71,13 @@ impl Recorder {
         Recorder { writer, progress, plan, facts, stopped: None, pace, is_stale: true }
     }
 
-    /// Executes `run` while its events are recorded; `early` are those that were shown before. When nothing
+    /// Executes `run` and gives its hosts back while its events are recorded; `early` are those that were shown before. When nothing
     /// more can be written, the run is stopped: measuring on would be for nothing. `asked` says that somebody asked
     /// for the end.
     pub(super) async fn record(
         mut self,
         run: Run,
+        hosted: Hosted,
         asked: CancellationToken,
         early: Vec<Event>,
         mut events: UnboundedReceiver<Event>,
@@ -83,6 +85,7 @@ impl Recorder {
         let stop = run.stop.clone();
         let execute = async {
             run.execute().await;
+            hosted.release(&run.events).await;
             // The last sender goes, and with it the loop below ends.
             drop(run);
         };

@@ -5,12 +5,14 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{inside, pack};
 use crate::transports::job::{self, quote};
-use crate::transports::{Exit, Transport, TransportError, base64};
+use crate::transports::{Exit, Transport, TransportError};
 
 /// Bytes sent by one script. A multiple of [`LINE`].
 const PIECE: usize = 3 << 20;
@@ -123,7 +125,7 @@ async fn append(transport: &dyn Transport, file: &str, piece: &[u8]) -> Result<(
 }
 
 fn lines(piece: &[u8]) -> String {
-    piece.chunks(LINE).map(|line| base64::encode(line) + "\n").collect()
+    piece.chunks(LINE).map(|line| STANDARD.encode(line) + "\n").collect()
 }
 
 /// Unpacks the tar and moves what was in it to its target.

@@ -7,9 +7,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::config::Plan;
 use super::wire::{Trouble, Wire};
-use crate::transports::{TransportError, base64};
+use crate::transports::TransportError;
 
 /// One login in the making.
 struct Login<'a> {
@@ -103,7 +106,7 @@ impl Login<'_> {
         };
         let wanted = self.plan.identities_only.then(|| self.public_keys());
         for key in keys {
-            if wanted.as_ref().is_some_and(|wanted| !wanted.contains(&base64::encode(key.blob()))) {
+            if wanted.as_ref().is_some_and(|wanted| !wanted.contains(&STANDARD.encode(key.blob()))) {
                 continue;
             }
             let shown = format!("the agent's key `{}`", key.comment());

@@ -5,10 +5,13 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::config::{Plan, Way};
 use super::jump::hop_uri;
 use super::known_hosts::{Entry, Verdict, judge};
-use crate::transports::{TransportError, base64};
+use crate::transports::TransportError;
 
 /// The key a machine showed.
 pub(super) struct ShownKey {
@@ -109,14 +112,14 @@ pub(super) fn shown_key(session: &ssh2::Session) -> Option<ShownKey> {
     let length = usize::try_from(u32::from_be_bytes(blob.get(..4)?.try_into().ok()?)).ok()?;
     Some(ShownKey {
         key_type: String::from_utf8_lossy(blob.get(4..4 + length)?).into_owned(),
-        key: base64::encode(blob),
+        key: STANDARD.encode(blob),
         fingerprint: fingerprint(session.host_key_hash(ssh2::HashType::Sha256)?),
     })
 }
 
 /// `SHA256:…` of a key's hash, as `ssh-keygen -l` prints it.
 fn fingerprint(sha256: &[u8]) -> String {
-    format!("SHA256:{}", base64::encode(sha256).trim_end_matches('='))
+    format!("SHA256:{}", STANDARD.encode(sha256).trim_end_matches('='))
 }
 
 #[cfg(test)]

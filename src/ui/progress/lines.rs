@@ -51,6 +51,9 @@ pub(super) fn line(event: &Event, monitor: &Monitor) -> Option<(Weight, String)>
         Event::Preparing { host, what } => {
             (Weight::Detail, format!("{}: {}", printable(host), printable(what)))
         }
+        Event::HostSaid { host, line } => {
+            (Weight::Detail, format!("{}: {}", printable(host), printable(line)))
+        }
         Event::CommandStarted(start) => (Weight::Detail, commands::start(start, monitor)),
         Event::CommandEnded(end) => (Weight::Detail, commands::end(end, monitor)),
         Event::TrialFinished(outcome) => finished(outcome, monitor),

@@ -1,0 +1,184 @@
+//! The command-line tools of this machine that bring hosts up, `vagrant` and `aws`: they bring their users'
+//! profiles, plug-ins and proxies with them. Read [`Call`] first.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::transports::TransportError;
+
+/// One call of a tool.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    /// The program, found by `PATH`.
+    pub program: &'static str,
+    /// How it is installed, for whoever lacks it.
+    pub install: &'static str,
+    /// What it is asked.
+    pub arguments: Vec<String>,
+    /// Where it runs; here, if nothing is said.
+    pub directory: Option<PathBuf>,
+    /// Variables on top of ours.
+    pub env: Vec<(String, String)>,
+    /// The longest time that it may take.
+    pub within: Duration,
+}
+
+/// What a tool has printed, and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Printed {
+    /// Its exit code; `None` where a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: Vec<u8>,
+    /// Standard error.
+    pub stderr: Vec<u8>,
+}
+
+/// The end of a process group, unless it has ended by itself: a tool starts others.
+struct Group(Child);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let id = self.0.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
+        if let Some(id) = id {
+            // It may have ended just now.
+            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+impl Call {
+    /// Runs it and returns what it printed, whatever its exit code; `hear` is told each line of both outputs as
+    /// it comes. When nobody waits for it any more it is ended, and what it has started with it.
+    ///
+    /// # Errors
+    /// When the program is missing, can't be started, or takes too long.
+    pub(super) async fn run(&self, hear: &(dyn Fn(&str) + Send + Sync)) -> Result<Printed, TransportError> {
+        let mut command = Command::new(self.program);
+        command.args(&self.arguments).envs(self.env.iter().cloned());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own: Ctrl-C is ours to pass on.
+        command.process_group(0).kill_on_drop(true);
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        let mut group = Group(command.spawn().map_err(|error| self.not_started(&error))?);
+        let (stdout, stderr) = (group.0.stdout.take(), group.0.stderr.take());
+        let read = async {
+            let (stdout, stderr) = tokio::join!(lines(stdout, hear), lines(stderr, hear));
+            let status = group.0.wait().await;
+            (stdout, stderr, status)
+        };
+        match tokio::time::timeout(self.within, read).await {
+            Ok((stdout, stderr, Ok(status))) => Ok(Printed { code: status.code(), stdout, stderr }),
+            Ok((_, _, Err(error))) => Err(self.not_started(&error)),
+            Err(_) => {
+                let within = crate::spec::TimeSpan(self.within);
+                Err(TransportError::new(format!("`{}` did not end within {within}", self.shown())))
+            }
+        }
+    }
+
+    /// The call as a person would type it, without what may hold a secret: only its first words.
+    pub(super) fn shown(&self) -> String {
+        let words = self.arguments.iter().take_while(|word| !word.starts_with('-')).map(String::as_str);
+        std::iter::once(self.program).chain(words).collect::<Vec<_>>().join(" ")
+    }
+
+    fn not_started(&self, error: &std::io::Error) -> TransportError {
+        let directory = self.directory.as_ref().filter(|directory| !directory.is_dir());
+        match (error.kind(), directory) {
+            (_, Some(directory)) => {
+                TransportError::new(format!("there is no folder `{}`", directory.display()))
+            }
+            (std::io::ErrorKind::NotFound, None) => TransportError {
+                hint: Some(self.install.to_owned()),
+                ..TransportError::new(format!("`{}` is not installed on this machine", self.program))
+            },
+            _ => TransportError::new(format!("can't run `{}`: {error}", self.shown())),
+        }
+    }
+}
+
+impl Printed {
+    /// What it says went wrong: the last lines of its standard error, else of its output.
+    pub(super) fn last_words(&self) -> String {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        let said = match text(&self.stderr) {
+            said if said.is_empty() => text(&self.stdout),
+            said => said,
+        };
+        let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        match (lines.is_empty(), self.code) {
+            (false, _) => lines[lines.len().saturating_sub(6)..].join("; "),
+            (true, Some(code)) => format!("it ended with exit code {code}"),
+            (true, None) => "it was killed".to_owned(),
+        }
+    }
+}
+
+/// Everything that comes, and each of its lines told as it comes.
+async fn lines(pipe: Option<impl AsyncRead + Unpin>, hear: &(dyn Fn(&str) + Send + Sync)) -> Vec<u8> {
+    let Some(pipe) = pipe else { return Vec::new() };
+    let (mut reader, mut all) = (BufReader::new(pipe), Vec::new());
+    loop {
+        let start = all.len();
+        match reader.read_until(b'\n', &mut all).await {
+            Ok(0) => return all,
+            Ok(_) => hear(String::from_utf8_lossy(&all[start..]).trim_end()),
+            // What else comes is no text, and still its output.
+            Err(_) => {
+                let _ = reader.read_to_end(&mut all).await;
+                return all;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    fn call(script: &str) -> Call {
+        Call {
+            program: "sh",
+            install: "install a shell",
+            arguments: vec!["-c".into(), script.into()],
+            directory: None,
+            env: vec![("WORD".into(), "two".into())],
+            within: Duration::from_secs(20),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_it_prints_is_told_and_returned() {
+        let heard = Mutex::new(Vec::new());
+        let hear = |line: &str| heard.lock().unwrap().push(line.to_owned());
+        let printed = call("echo one; echo $WORD >&2; exit 3").run(&hear).await.unwrap();
+        let expected = Printed { code: Some(3), stdout: b"one\n".to_vec(), stderr: b"two\n".to_vec() };
+        assert_eq!(printed, expected);
+        let mut heard = heard.into_inner().unwrap();
+        heard.sort();
+        assert_eq!(heard, ["one", "two"]);
+        assert_eq!(printed.last_words(), "two");
+        assert_eq!(Printed { code: Some(3), ..Printed::default() }.last_words(), "it ended with exit code 3");
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_is_missing_or_hangs_is_told() {
+        let missing = Call { program: "runner-no-such-tool", ..call("") }.run(&|_| {}).await.unwrap_err();
+        assert_eq!(missing.message, "`runner-no-such-tool` is not installed on this machine");
+        assert_eq!(missing.hint.as_deref(), Some("install a shell"));
+        let slow = Call { within: Duration::from_millis(50), ..call("sleep 30 & sleep 30") };
+        let error = slow.run(&|_| {}).await.unwrap_err();
+        assert!(error.message.starts_with("`sh` did not end within 50ms"), "{error}");
+        let nowhere = Call { directory: Some("/no/such/folder".into()), ..call("") };
+        assert_eq!(nowhere.run(&|_| {}).await.unwrap_err().message, "there is no folder `/no/such/folder`");
+    }
+}

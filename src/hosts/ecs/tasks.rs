@@ -1,0 +1,328 @@
+//! Tasks as a way to run jobs: each job is one task, from the request to the last line of its log. Read [`Tasks`].
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::answers::{Interfaces, LogEvents, Stopped as StopAnswer, TaskAnswer, TaskAnswers};
+use super::{AddressKind, CONTAINER, Cluster, State, States};
+use crate::hosts::aws::AwsError;
+use crate::spec::TaskSize;
+use crate::transports::job::alone::{self, Sign, Told};
+use crate::transports::job::{Ended, Job, Stopped};
+use crate::transports::{Direct, Pipe, Program, Shells, Transport, TransportError};
+
+/// The most bytes of what differs from task to task, as ECS documents it for `overrides`.
+const OVERRIDES_LIMIT: usize = 8192;
+/// Between two looks at a task that starts, or whose sign is waited for.
+const SHORT_PAUSE: Duration = Duration::from_secs(1);
+/// Between two looks at one that runs.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// How long the lines of a task may take to come after it has stopped.
+const LOG_WITHIN: Duration = Duration::from_secs(60);
+/// How much longer than its time a task may take, which ends itself, before it is stopped.
+const MARGIN: Duration = Duration::from_secs(90);
+/// How many looks in a row may fail.
+const LOOKS: u32 = 5;
+
+/// What tasks are made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskSettings {
+    /// The image, which ECS must be able to pull.
+    pub image: String,
+    /// How large they are.
+    pub size: TaskSize,
+    /// The user inside; that of the image, if nothing is said.
+    pub user: Option<String>,
+}
+
+/// Runs jobs as tasks, one after the other.
+pub struct Tasks {
+    cluster: Arc<Cluster>,
+    settings: TaskSettings,
+    shells: Shells,
+    /// The sign of the next job.
+    sign: Mutex<Option<Sign>>,
+    state: States,
+}
+
+/// A task that was asked for. It is stopped when nobody waits for it any more.
+struct Running {
+    cluster: Arc<Cluster>,
+    arn: String,
+    is_over: bool,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let (cluster, arn) = (Arc::clone(&self.cluster), std::mem::take(&mut self.arn));
+            // What fails here stays in the ledger, and is stopped at the end of the run.
+            runtime.spawn(async move { cluster.stop(&arn).await });
+        }
+    }
+}
+
+/// What the shell of a task is given.
+pub(super) fn command(script: Option<&str>) -> Value {
+    let shell = ["/bin/sh", "-c", "eval \"$RUNNER_WRAPPER\"", "runner"].into_iter();
+    shell.chain(script).map(|word| json!(word)).collect()
+}
+
+impl Tasks {
+    pub(super) fn new(cluster: Arc<Cluster>, settings: TaskSettings) -> Self {
+        let state = watch::Sender::new(State::default());
+        Tasks { cluster, settings, shells: Shells::default(), sign: Mutex::default(), state }
+    }
+
+    /// How the next job says that it is ready.
+    pub fn announce(&self, sign: Option<Sign>) {
+        *self.sign.lock().unwrap_or_else(PoisonError::into_inner) = sign;
+        self.state.send_replace(State::default());
+    }
+
+    /// Returns when the task of the job that was begun last runs, or has ended.
+    pub async fn until_running(&self) {
+        // The sender is ours, so it is there.
+        let _ = self.state.subscribe().wait_for(|state| state.is_running || state.is_over).await;
+    }
+
+    /// Returns when its sign was seen, or it has ended.
+    pub async fn until_ready(&self) {
+        let _ = self.state.subscribe().wait_for(|state| state.is_ready || state.is_over).await;
+    }
+
+    /// How the task that runs now is reached.
+    pub fn address(&self) -> Option<String> {
+        self.state.borrow().address.clone()
+    }
+
+    async fn run_task(
+        &self,
+        job: &Job,
+        timeout: Option<Duration>,
+        sign: Option<Sign>,
+        stop: &CancellationToken,
+    ) -> Result<Ended, TransportError> {
+        let cluster = &self.cluster;
+        let definition = tokio::select! {
+            biased;
+            () = stop.cancelled() => return Err(TransportError::new("it was stopped before it began")),
+            definition = cluster.definition(&self.settings) => definition?,
+        };
+        let lifetime = timeout.unwrap_or(cluster.lifetime);
+        let script = alone::script(job, lifetime, sign.as_ref());
+        // Not given up half-way: the answer says what is to be stopped.
+        let arn = cluster.start(&definition, &script).await?;
+        let mut running = Running { cluster: Arc::clone(cluster), arn, is_over: false };
+        let (task, why) = self.follow(&running.arn, lifetime + job.stop.grace, sign.is_some(), stop).await?;
+        running.is_over = true;
+        let until = Instant::now() + LOG_WITHIN;
+        loop {
+            let told = cluster.told(&task).await?;
+            if let Some(ended) = told.ended {
+                return Ok(alone::stopped_by(ended, why));
+            }
+            if Instant::now() > until || !self.state.borrow().is_running && told == Told::default() {
+                return Err(self.no_outcome(&task, told));
+            }
+            tokio::time::sleep(SHORT_PAUSE).await;
+        }
+    }
+
+    /// Until it has stopped, by itself or by us.
+    async fn follow(
+        &self,
+        arn: &str,
+        limit: Duration,
+        has_sign: bool,
+        stop: &CancellationToken,
+    ) -> Result<(TaskAnswer, Option<Stopped>), TransportError> {
+        let (cluster, start) = (&self.cluster, Instant::now());
+        let (mut why, mut due, mut failures) = (None, None, 0);
+        loop {
+            match cluster.look(arn).await {
+                Err(error) if failures == LOOKS => return Err(error),
+                Err(_) => failures += 1,
+                Ok(task) if task.is_stopped() => return Ok((task, why)),
+                Ok(task) => {
+                    failures = 0;
+                    if task.is_running() && due.is_none() {
+                        let address = cluster.address(&task).await?;
+                        self.state
+                            .send_modify(|state| (state.address, state.is_running) = (Some(address), true));
+                        due = Some(Instant::now() + limit + MARGIN);
+                    }
+                    if due.is_none() && why.is_none() && start.elapsed() > cluster.up_within() {
+                        let status = task.last_status;
+                        let within = crate::spec::TimeSpan(cluster.up_within());
+                        let message = format!(
+                            "`{}`: the task did not run within {within}: it is {status}",
+                            cluster.host
+                        );
+                        return Err(TransportError { is_lost: true, ..TransportError::new(message) });
+                    }
+                    let waits_for_sign = has_sign && due.is_some() && !self.state.borrow().is_ready;
+                    if waits_for_sign && cluster.told(&task).await?.is_ready {
+                        self.state.send_modify(|state| state.is_ready = true);
+                    }
+                }
+            }
+            let is_late = due.is_some_and(|due| Instant::now() > due);
+            if is_late && why.is_none() {
+                why = Some(Stopped::TimedOut);
+                cluster.stop(arn).await?;
+            }
+            let hurries = due.is_none() || why.is_some() || has_sign && !self.state.borrow().is_ready;
+            let pause =
+                if hurries { SHORT_PAUSE } else { (start.elapsed() / 10).clamp(SHORT_PAUSE, LONGEST_PAUSE) };
+            tokio::select! {
+                () = stop.cancelled(), if why.is_none() => {
+                    why = Some(Stopped::Cancelled);
+                    cluster.stop(arn).await?;
+                }
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    fn no_outcome(&self, task: &TaskAnswer, told: Told) -> TransportError {
+        let what = match self.state.borrow().is_running {
+            true => "the task has told no outcome",
+            false => "the task did not start",
+        };
+        let words = told.stray.map(|line| format!("; its last words: {line}")).unwrap_or_default();
+        TransportError::new(format!("`{}`: {what}: {}{words}", self.cluster.host, task.why()))
+    }
+}
+
+impl Cluster {
+    /// Asks for a task, and returns its ARN.
+    async fn start(&self, definition: &str, script: &str) -> Result<String, TransportError> {
+        let request = self.task_request(definition, script);
+        let size = request["overrides"].to_string().len();
+        if size > OVERRIDES_LIMIT {
+            let message = format!(
+                "the command and its variables have {size} bytes as a task; {OVERRIDES_LIMIT} is the limit of ECS"
+            );
+            let hint = Some("put the script into the image, and let `run` call it".to_owned());
+            return Err(TransportError { hint, ..TransportError::new(message) });
+        }
+        let answers: TaskAnswers =
+            self.aws.ask(&["ecs", "run-task", "--cli-input-json", &request.to_string()]).await?;
+        if let Some(task) = answers.tasks.first() {
+            return Ok(task.task_arn.clone());
+        }
+        let refusal = answers.failures.into_iter().next().unwrap_or_default();
+        let words: Vec<String> = [refusal.reason, refusal.detail].into_iter().flatten().collect();
+        Err(TransportError::new(format!("`{}`: ECS starts no task: {}", self.host, words.join(": "))))
+    }
+
+    async fn look(&self, arn: &str) -> Result<TaskAnswer, TransportError> {
+        let asked = ["ecs", "describe-tasks", "--cluster", &self.name, "--tasks", arn];
+        let answers: TaskAnswers = self.aws.ask(&asked).await?;
+        // Right after it was made it may not be known everywhere yet.
+        answers.tasks.into_iter().next().ok_or_else(|| {
+            TransportError::new(format!("`{}`: ECS does not know the task {arn} any more", self.host))
+        })
+    }
+
+    async fn stop(&self, arn: &str) -> Result<(), TransportError> {
+        let asked =
+            ["ecs", "stop-task", "--cluster", &self.name, "--task", arn, "--reason", "no longer wanted"];
+        let _: StopAnswer = self.aws.ask(&asked).await?;
+        Ok(())
+    }
+
+    /// How others reach a task that runs.
+    async fn address(&self, task: &TaskAnswer) -> Result<String, TransportError> {
+        let is_public = self.settings.address == Some(AddressKind::Public);
+        if let (false, Some(address)) = (is_public, task.private_address()) {
+            return Ok(address.to_owned());
+        }
+        let none = |hint: &str| TransportError {
+            hint: Some(hint.to_owned()),
+            ..TransportError::new(format!("`{}`: the task has no address of the wanted kind", self.host))
+        };
+        let interface =
+            task.interface().ok_or_else(|| none("is the network mode of the cluster `awsvpc`?"))?;
+        let asked = ["ec2", "describe-network-interfaces", "--network-interface-ids", interface];
+        let found: Interfaces = self.aws.ask(&asked).await?;
+        let address = if is_public { found.public_address() } else { found.private_address() };
+        address
+            .map(str::to_owned)
+            .ok_or_else(|| none("add `assign_public_ip: true`, and use a public subnet"))
+    }
+
+    /// What the log of a task says so far.
+    async fn told(&self, task: &TaskAnswer) -> Result<Told, TransportError> {
+        let stream = format!("{}/{CONTAINER}/{}", self.started_by(), task.id());
+        let (mut lines, mut token): (Vec<String>, Option<String>) = (Vec::new(), None);
+        loop {
+            let asked = [
+                "logs",
+                "get-log-events",
+                "--log-group-name",
+                self.log_group(),
+                "--log-stream-name",
+                &stream,
+            ];
+            let from = token.iter().flat_map(|token| ["--next-token", token.as_str()]);
+            let asked: Vec<&str> = asked.into_iter().chain(["--start-from-head"]).chain(from).collect();
+            let events: LogEvents = match self.aws.ask(&asked).await {
+                // The stream comes with the first line.
+                Err(AwsError { code, .. }) if code == "ResourceNotFoundException" => LogEvents::default(),
+                asked => asked?,
+            };
+            lines.extend(events.messages().map(str::to_owned));
+            // The last page has the token that it was asked by.
+            if events.next_forward_token.is_none() || events.next_forward_token == token {
+                return alone::read(lines.iter().map(String::as_str));
+            }
+            token = events.next_forward_token;
+        }
+    }
+}
+
+#[async_trait]
+impl Direct for Tasks {
+    fn can(&self, _: &Job) -> bool {
+        true
+    }
+
+    async fn run(
+        &self,
+        job: &Job,
+        timeout: Option<Duration>,
+        stop: &CancellationToken,
+    ) -> Result<Ended, TransportError> {
+        let sign = self.sign.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.state.send_replace(State::default());
+        let ended = self.run_task(job, timeout, sign, stop).await;
+        self.state.send_modify(|state| state.is_over = true);
+        ended
+    }
+}
+
+#[async_trait]
+impl Transport for Tasks {
+    async fn open(&self, _: Program) -> Result<Pipe, TransportError> {
+        Err(TransportError::new(format!("`{}`: no shell can be opened in a task", self.cluster.host)))
+    }
+
+    fn shells(&self) -> &Shells {
+        &self.shells
+    }
+
+    fn direct(&self) -> Option<&dyn Direct> {
+        Some(self)
+    }
+}
