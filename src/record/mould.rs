@@ -169,11 +169,7 @@ fn whole<N: FromStr>(digits: &str) -> Option<N> {
 /// A number as JSON has it: one digit at least on each side of a point, and no zero before others.
 fn decimal(text: &str) -> Option<f64> {
     let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
-    let is_plain = match digits {
-        [b'0'] | [b'0', b'.' | b'e' | b'E', ..] => true,
-        [b'1'..=b'9', ..] => true,
-        _ => false,
-    };
+    let is_plain = matches!(digits, [b'0'] | [b'0', b'.' | b'e' | b'E', ..] | [b'1'..=b'9', ..]);
     let has_ends = digits.last().is_some_and(u8::is_ascii_digit);
     let point = digits.iter().position(|byte| *byte == b'.');
     let has_decimals = point.is_none_or(|place| digits.get(place + 1).is_some_and(u8::is_ascii_digit));
