@@ -9,7 +9,7 @@ use crate::metrics::TOOLS;
 use crate::record::{HostFacts, PlannedCell, Run, Status};
 
 /// The facts of a machine that can explain a difference.
-pub(super) const OF_MACHINES: [&str; 15] = [
+pub(super) const OF_MACHINES: [&str; 19] = [
     "kernel",
     "architecture",
     "cpu",
@@ -25,6 +25,10 @@ pub(super) const OF_MACHINES: [&str; 15] = [
     "memory",
     "virtualisation",
     "engine",
+    "Vagrant",
+    "provider",
+    "box",
+    "synced folders",
 ];
 
 /// Facts that part the compared hosts, environments, or pairs of both in the same way.

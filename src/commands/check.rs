@@ -13,6 +13,7 @@ use crate::hosts::{Needs, reach};
 use crate::metrics;
 use crate::plan::Cell;
 use crate::plan::substitute::Context;
+use crate::spec::caches::{DropCaches, Layer};
 use crate::spec::step::{RunStep, Step};
 use crate::ui;
 
@@ -97,7 +98,9 @@ fn add_environment(
 
 fn add_step(needs: &mut BTreeMap<String, Needs>, cell: &Cell, is_native: bool, step: &Step) {
     let (host, is_root) = match step {
-        Step::DropCaches { optional } => (cell.host.as_str(), !optional),
+        Step::DropCaches(DropCaches { of, optional }) => {
+            (cell.host.as_str(), !optional && of.contains(&Layer::Guest))
+        }
         Step::Sleep(_) | Step::WaitIdle(_) | Step::CoolDown(_) | Step::Upload(_) => return,
         Step::Run(RunStep { on, sudo, .. }) => match on.as_deref().map(|on| on.as_str()) {
             None | Some("environment") => (cell.host.as_str(), *sudo && is_native),

@@ -83,7 +83,9 @@ async fn empty(
     declared: &Hosts,
     ledger: &Ledger,
 ) -> Result<bool, Error> {
-    let mut fates = release(declared, ledger).await;
+    // What is on a disk that stays is removed while the machine still runs.
+    let stay: BTreeSet<String> = ledger.left().into_iter().filter(hosts::is_kept).map(|thing| thing.host).collect();
+    let mut fates = release(declared, ledger, |host| !stay.contains(host)).await;
     let left = ledger.left();
     let on_hosts = left.iter().filter(|thing| !thing.kind.is_of_host());
     let names: BTreeSet<&str> = on_hosts.map(|thing| thing.host.as_str()).collect();
@@ -106,21 +108,23 @@ async fn empty(
             fates.push((thing.clone(), Fate::Left(reason.clone())));
         }
     }
+    fates.extend(release(declared, ledger, |host| stay.contains(host)).await);
     ui::clean::show_fates(directory, &fates);
     Ok(!fates.iter().any(|(_, fate)| matches!(fate, Fate::Left(_))))
 }
 
-/// Gives back the hosts that were made for the run; what was on them is gone with them.
-async fn release(declared: &Hosts, ledger: &Ledger) -> Vec<(Thing, Fate)> {
+/// Gives back those hosts that were made for the run; what was on them is gone with them, unless their disk stays.
+async fn release(declared: &Hosts, ledger: &Ledger, which: impl Fn(&str) -> bool) -> Vec<(Thing, Fate)> {
     let tell: Tell = Arc::new(|host: &str, said: Said| {
         if let Said::Doing(what) = said {
             ui::clean::show_doing(host, &what);
         }
     });
     let hosts: BTreeSet<String> = ledger.left().into_iter().map(|thing| thing.host).collect();
+    let hosts: Vec<String> = hosts.into_iter().filter(|host| which(host)).collect();
     let declared_hosts = hosts.iter().filter_map(|name| declared.spec.hosts.get_key_value(name.as_str()));
     let released =
-        declared_hosts.map(|(name, host)| hosts::release(name, host, &declared.sources, ledger, &tell));
+        declared_hosts.map(|(name, host)| hosts::release(name, host, ledger, &tell));
     join_all(released).await.into_iter().flatten().collect()
 }
 

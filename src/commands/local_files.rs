@@ -5,6 +5,7 @@
 use crate::diagnostic::{Problem, Sources};
 use crate::hosts::local_path;
 use crate::plan::Plan;
+use crate::spec::host::Vagrant;
 use crate::spec::step::Step;
 use crate::spec::template::is_template;
 use crate::spec::{Spec, Text};
@@ -16,9 +17,14 @@ pub(super) fn missing(spec: &Spec, sources: &Sources, plan: &Plan) -> Vec<Proble
     let used = environments.iter().map(|name| &spec.environments[name.as_str()]);
     let builds = used.clone().filter_map(|environment| environment.container.as_ref()?.build.as_ref());
     let builds = written(builds).filter_map(|folder| no_dockerfile(folder, sources));
-    let hosts = hosts.iter().filter_map(|name| spec.hosts[name.as_str()].ssh.as_ref());
-    let identities = written(hosts.filter_map(|ssh| ssh.0.identity.as_ref()));
-    let identities = identities.filter_map(|file| no_file(file, sources));
+    let hosts = hosts.iter().map(|name| &spec.hosts[name.as_str()]);
+    let machines = hosts.clone().filter_map(|host| host.vagrant.as_ref().map(|vagrant| &vagrant.value));
+    let identities = hosts.filter_map(|host| host.ssh.as_ref()?.0.identity.as_ref());
+    let identities = identities.chain(machines.clone().filter_map(Vagrant::identity));
+    let identities = written(identities).filter_map(|file| no_file(file, sources));
+    let folders = machines.filter(|vagrant| vagrant.vagrantfile.is_none());
+    let folders = written(folders.filter_map(|vagrant| vagrant.directory.as_ref()));
+    let vagrantfiles = folders.filter_map(|folder| no_vagrantfile(folder, sources));
     let workloads = plan.workloads();
     let workloads = workloads.iter().map(|name| &spec.workloads[name.as_str()]);
     let steps = workloads.clone().flat_map(|workload| workload.steps());
@@ -29,7 +35,7 @@ pub(super) fn missing(spec: &Spec, sources: &Sources, plan: &Plan) -> Vec<Proble
     });
     let uploads = workloads.flat_map(|workload| &workload.files).chain(uploads);
     let uploads = written(uploads.map(|upload| &upload.from)).filter_map(|path| nothing_there(path, sources));
-    builds.chain(identities).chain(uploads).collect()
+    builds.chain(identities).chain(vagrantfiles).chain(uploads).collect()
 }
 
 fn written<'a>(texts: impl Iterator<Item = &'a Text>) -> impl Iterator<Item = &'a Text> {
@@ -48,6 +54,14 @@ fn no_dockerfile(folder: &Text, sources: &Sources) -> Option<Problem> {
     };
     let help = "name a folder with a Dockerfile, by a path that starts at the folder of this file";
     Some(Problem::at(folder.span, message).label("an image is to be built from here").help(help))
+}
+
+fn no_vagrantfile(folder: &Text, sources: &Sources) -> Option<Problem> {
+    let path = local_path(folder, sources).join("Vagrantfile");
+    (!path.is_file()).then(|| {
+        Problem::at(folder.span, format!("there is no `{}`", path.display()))
+            .help("name the folder of a Vagrantfile by `directory`, or give one by `vagrantfile`")
+    })
 }
 
 fn nothing_there(path: &Text, sources: &Sources) -> Option<Problem> {

@@ -1,5 +1,6 @@
 //! The steps around the measured command: commands, cache drops, waiting.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -9,10 +10,11 @@ use super::telling::Telling;
 use super::{Cause, DEFAULT_TIMEOUT, Failure, Run, wait};
 use crate::environments::Place;
 use crate::event::{CacheDrop, Stage, Wait};
-use crate::hosts::{self, Machine};
+use crate::hosts;
 use crate::metrics::{self, ToolOutput};
 use crate::plan::substitute::Context;
 use crate::spec::TimeSpan;
+use crate::spec::caches::{DropCaches, Layer};
 use crate::spec::host::Sudo;
 use crate::spec::step::{RunStep, Step, Steps, Upload};
 use crate::spec::wait::{CoolDown, WaitIdle};
@@ -60,13 +62,7 @@ pub(super) async fn run_all(
                 () = tokio::time::sleep(*time) => {}
                 () = stop.cancelled() => return Err(Failure::interrupted(stage)),
             },
-            Step::DropCaches { optional } => match drop_caches(&place.machine, stage).await {
-                Ok(drop) => notes.drops.push(drop),
-                Err(failure) if *optional => {
-                    notes.warnings.push(format!("cold: not possible: {}", failure.reason));
-                }
-                Err(failure) => return Err(failure),
-            },
+            Step::DropCaches(settings) => drop_caches(settings, around, notes).await?,
             Step::WaitIdle(settings) => {
                 let settings = WaitIdle { within: capped(settings.within), ..*settings };
                 notes.waits.push(wait::wait_idle(&place.machine, &settings, stage, stop).await?);
@@ -86,15 +82,27 @@ pub(super) async fn run_all(
     Ok(())
 }
 
-async fn drop_caches(machine: &Machine, stage: Stage) -> Result<CacheDrop, Failure> {
-    match hosts::drop_caches(machine).await {
-        Ok(figures) => Ok(CacheDrop {
-            host: machine.name.clone(),
-            cached_before_kb: figures.before_kb,
-            cached_after_kb: figures.after_kb,
-        }),
-        Err(reason) => Err(Failure::new(stage, reason)),
+async fn drop_caches(
+    DropCaches { of, optional }: &DropCaches,
+    around: &Surroundings<'_>,
+    notes: &mut Notes,
+) -> Result<(), Failure> {
+    for layer in of {
+        let machine = match layer {
+            Layer::Guest => around.place.machine.clone(),
+            Layer::Host => Arc::new(hosts::this_machine(&around.run.spec)),
+        };
+        match hosts::drop_caches(&machine).await {
+            Ok(figures) => notes.drops.push(CacheDrop {
+                host: machine.name.clone(),
+                cached_before_kb: figures.before_kb,
+                cached_after_kb: figures.after_kb,
+            }),
+            Err(reason) if *optional => notes.warnings.push(format!("cold: not possible: {reason}")),
+            Err(reason) => return Err(Failure::new(around.stage, reason)),
+        }
     }
+    Ok(())
 }
 
 async fn command(step: &RunStep, around: &Surroundings<'_>) -> Result<(), Failure> {

@@ -1,14 +1,24 @@
 //! The command-line tools of this machine that bring hosts up, `vagrant` and `aws`: they bring their users'
 //! profiles, plug-ins and proxies with them. Read [`Call`] first.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::process::{Child, Command};
+use tokio_util::sync::CancellationToken;
 
 use crate::transports::TransportError;
+
+/// How long a tool that was interrupted may take to end before it is killed.
+const GRACE: Duration = Duration::from_secs(300);
+
+/// Who hears the lines of a tool.
+pub(super) type Hear = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// One call of a tool.
 #[derive(Debug, Clone)]
@@ -41,12 +51,17 @@ pub(super) struct Printed {
 /// The end of a process group, unless it has ended by itself: a tool starts others.
 struct Group(Child);
 
+impl Group {
+    fn leader(&self) -> Option<Pid> {
+        self.0.id().and_then(|id| Pid::from_raw(id.cast_signed()))
+    }
+}
+
 impl Drop for Group {
     fn drop(&mut self) {
-        let id = self.0.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
-        if let Some(id) = id {
+        if let Some(leader) = self.leader() {
             // It may have ended just now.
-            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+            let _ = kill_process_group(leader, Signal::KILL);
         }
     }
 }
@@ -58,29 +73,64 @@ impl Call {
     /// # Errors
     /// When the program is missing, can't be started, or takes too long.
     pub(super) async fn run(&self, hear: &(dyn Fn(&str) + Send + Sync)) -> Result<Printed, TransportError> {
+        let group = self.start(Stdio::null())?;
+        let ended = tokio::time::timeout(self.within, self.to_the_end(group, hear)).await;
+        ended.unwrap_or_else(|_| Err(self.too_slow()))
+    }
+
+    /// Like [`Call::run`], for a tool that would lose track of what it makes if it were killed: when nobody waits
+    /// for it any more, or it takes too long, it is interrupted as by Ctrl-C, and ends in its own time. Its input
+    /// is `input`, which ends with it, as long as that may take.
+    ///
+    /// # Errors
+    /// As [`Call::run`].
+    pub(super) async fn run_gently(self, input: File, hear: Hear) -> Result<Printed, TransportError> {
+        let stop = CancellationToken::new();
+        let _stops_when_dropped = stop.clone().drop_guard();
+        let group = self.start(input.into())?;
+        let running = tokio::spawn(async move {
+            let leader = group.leader();
+            let ending = self.to_the_end(group, &*hear);
+            tokio::pin!(ending);
+            tokio::select! {
+                ended = &mut ending => return ended,
+                () = stop.cancelled() => {}
+                () = tokio::time::sleep(self.within) => {}
+            }
+            // It may have ended just now.
+            let _ = leader.map(|leader| kill_process(leader, Signal::INT));
+            let _ = tokio::time::timeout(GRACE, ending).await;
+            Err(self.too_slow())
+        });
+        running.await.unwrap_or_else(|error| Err(TransportError::new(error.to_string())))
+    }
+
+    fn start(&self, input: Stdio) -> Result<Group, TransportError> {
         let mut command = Command::new(self.program);
         command.args(&self.arguments).envs(self.env.iter().cloned());
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own: Ctrl-C is ours to pass on.
         command.process_group(0).kill_on_drop(true);
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
-        let mut group = Group(command.spawn().map_err(|error| self.not_started(&error))?);
+        Ok(Group(command.spawn().map_err(|error| self.not_started(&error))?))
+    }
+
+    async fn to_the_end(
+        &self,
+        mut group: Group,
+        hear: &(dyn Fn(&str) + Send + Sync),
+    ) -> Result<Printed, TransportError> {
         let (stdout, stderr) = (group.0.stdout.take(), group.0.stderr.take());
-        let read = async {
-            let (stdout, stderr) = tokio::join!(lines(stdout, hear), lines(stderr, hear));
-            let status = group.0.wait().await;
-            (stdout, stderr, status)
-        };
-        match tokio::time::timeout(self.within, read).await {
-            Ok((stdout, stderr, Ok(status))) => Ok(Printed { code: status.code(), stdout, stderr }),
-            Ok((_, _, Err(error))) => Err(self.not_started(&error)),
-            Err(_) => {
-                let within = crate::spec::TimeSpan(self.within);
-                Err(TransportError::new(format!("`{}` did not end within {within}", self.shown())))
-            }
-        }
+        let (stdout, stderr) = tokio::join!(lines(stdout, hear), lines(stderr, hear));
+        let status = group.0.wait().await.map_err(|error| self.not_started(&error))?;
+        Ok(Printed { code: status.code(), stdout, stderr })
+    }
+
+    fn too_slow(&self) -> TransportError {
+        let within = crate::spec::TimeSpan(self.within);
+        TransportError::new(format!("`{}` did not end within {within}", self.shown()))
     }
 
     /// The call as a person would type it, without what may hold a secret: only its first words.
@@ -168,6 +218,35 @@ mod tests {
         assert_eq!(heard, ["one", "two"]);
         assert_eq!(printed.last_words(), "two");
         assert_eq!(Printed { code: Some(3), ..Printed::default() }.last_words(), "it ended with exit code 3");
+    }
+
+    #[tokio::test]
+    async fn a_gentle_tool_is_interrupted_and_ends_in_its_own_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let (said, lock) = (folder.path().join("said"), folder.path().join("lock"));
+        let script = format!(
+            "trap 'sleep 0.3; echo cleaned up >>{0}; exit 7' INT; echo ready >>{0}; while :; do sleep 0.05; done",
+            said.display()
+        );
+        let open = || File::options().create(true).append(true).open(&lock).unwrap();
+        let held = open();
+        held.lock().unwrap();
+        let running = tokio::spawn(call(&script).run_gently(held, Arc::new(|_| {})));
+        while !said.exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        running.abort();
+        let _ = running.await;
+        assert!(open().try_lock().is_err(), "the tool still has its input");
+        while open().try_lock().is_err() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(std::fs::read_to_string(&said).unwrap(), "ready\ncleaned up\n");
+        let slow = Call { within: Duration::from_millis(100), ..call(&script) };
+        let error = slow.run_gently(open(), Arc::new(|_| {})).await.unwrap_err();
+        assert!(error.message.starts_with("`sh` did not end within 100ms"), "{error}");
+        let printed = call("echo $WORD; exit 3").run_gently(open(), Arc::new(|_| {})).await.unwrap();
+        assert_eq!((printed.code, printed.stdout), (Some(3), b"two\n".to_vec()));
     }
 
     #[tokio::test]

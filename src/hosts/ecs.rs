@@ -202,6 +202,9 @@ impl Cluster {
             "name": CONTAINER,
             "image": settings.image,
             "essential": true,
+            // The whole of its task.
+            "cpu": settings.size.cpu,
+            "memory": settings.size.memory,
             // Whatever entry point the image has, `env` starts what is asked for.
             "entryPoint": ["env"],
             "command": tasks::command(None),

@@ -25,6 +25,7 @@ use indexmap::IndexMap;
 use tokio::sync::{Mutex, OnceCell};
 
 use crate::diagnostic::Sources;
+use crate::spec::{LOCALHOST, Spec};
 use crate::spec::host::{Host, Kind as HostKind, Sudo};
 use crate::transports::docker::Engine;
 use crate::transports::local::Local;
@@ -40,7 +41,7 @@ use lock::Lock;
 pub use lock::{Claim, lock_all};
 pub use probe::{Sensors, degrees, find_probes, temperature};
 use provide::Provided;
-pub use provide::{Fate, Making, Said, Tell, provide, release};
+pub use provide::{Fate, Making, Said, Tell, is_kept, provide, release};
 pub use reach::{Clock, Needs, Reached, Workdir, reach};
 pub use ssh::local_path;
 
@@ -94,6 +95,13 @@ pub async fn connect(name: &str, host: &Host, sources: &Sources) -> Result<Machi
         HostKind::Ecs(ecs) => return ecs::connect(name, host, ecs, None).await,
     };
     machine(name, host, provided).await
+}
+
+/// The machine that runs `runner`, as `spec` names it, else as `localhost`.
+pub fn this_machine(spec: &Spec) -> Machine {
+    let declared = spec.hosts.iter().find(|(_, host)| matches!(host.kind(), HostKind::Local));
+    let (name, sudo) = declared.map_or((LOCALHOST, Sudo::default()), |(name, host)| (name.as_str(), sudo(host)));
+    Machine::new(name, Way::Local, Local::shared(), "127.0.0.1".into(), sudo)
 }
 
 /// Connects to a machine that is up.

@@ -73,10 +73,30 @@ pub async fn provide(
     let provided = match host.kind() {
         Kind::Local | Kind::Ssh(_) => return super::connect(name, host, sources).await,
         Kind::Vagrant(vagrant) => vagrant::provide(name, vagrant, sources, making).await?,
-        Kind::Ec2(ec2) => ec2::provide(name, ec2, sources, making).await?,
+        Kind::Ec2(ec2) => return ec2::provide(name, (host, ec2), sources, making).await,
         Kind::Ecs(ecs) => return ecs::connect(name, host, ecs, Some(making)).await,
     };
     super::machine(name, host, provided).await
+}
+
+/// Why the host `name` can't be looked at before a run, where one would bring it up: its state.
+///
+/// # Errors
+/// When that can't be told.
+pub(super) async fn down(
+    name: &str,
+    host: &Host,
+    sources: &Sources,
+) -> Result<Option<String>, TransportError> {
+    match host.kind() {
+        Kind::Vagrant(vagrant) => vagrant::down(name, vagrant, sources).await,
+        _ => Ok(None),
+    }
+}
+
+/// Whether `thing` is a machine whose disk stays when it is given back, with what is on it.
+pub fn is_kept(thing: &Thing) -> bool {
+    thing.kind == super::Kind::Vagrant && vagrant::is_kept(thing)
 }
 
 /// Gives back what was made for the host `name`, as the ledger has it. It may be done again. Once the machine itself
@@ -84,7 +104,6 @@ pub async fn provide(
 pub async fn release(
     name: &str,
     host: &Host,
-    sources: &Sources,
     ledger: &Ledger,
     tell: &Tell,
 ) -> Vec<(Thing, Fate)> {
@@ -93,7 +112,7 @@ pub async fn release(
     let mut is_gone = false;
     for (entry, thing) in left.into_iter().filter(|(_, thing)| thing.kind.is_of_host()) {
         let released = match host.kind() {
-            Kind::Vagrant(vagrant) => vagrant::release(name, vagrant, sources, &thing, tell).await,
+            Kind::Vagrant(vagrant) => vagrant::release(name, vagrant, &thing, tell).await,
             Kind::Ec2(ec2) => ec2::release(name, ec2, &thing, tell).await,
             Kind::Ecs(ecs) => ecs::release(name, ecs, &thing).await,
             Kind::Local | Kind::Ssh(_) => Err(TransportError::new("the host has another kind by now")),
@@ -101,7 +120,7 @@ pub async fn release(
         let fate = released.unwrap_or_else(|error| Fate::Left(error.with_hint()));
         if !matches!(fate, Fate::Left(_)) {
             ledger.released(entry);
-            is_gone |= thing.kind.is_whole_machine();
+            is_gone |= thing.kind.is_whole_machine() && !is_kept(&thing);
         }
         fates.push((thing, fate));
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::{Machine, connect, lock};
+use super::{Machine, connect, lock, provide};
 use crate::diagnostic::Sources;
 use crate::spec::host::{Host, Sudo};
 use crate::transports::{TransportError, job};
@@ -46,6 +46,8 @@ pub struct Reached {
     pub clock: Option<Clock>,
     /// Who has locked it, if somebody has.
     pub locked: Option<String>,
+    /// Why it was not looked at, where a run brings it up first: `not created`.
+    pub down: Option<String>,
 }
 
 /// The difference of two clocks.
@@ -79,8 +81,17 @@ pub async fn reach(
     needs: &Needs,
 ) -> Result<Reached, TransportError> {
     let start = Instant::now();
+    if let Some(down) = provide::down(name, host, sources).await? {
+        return Ok(Reached { down: Some(down), ..parse("", Sudo::None) });
+    }
     let machine = connect(name, host, sources).await?;
     let seconds = start.elapsed().as_secs_f64();
+    if machine.cluster().is_some() {
+        // Its images have what is needed, or their tasks say what is missing.
+        let tools = ALWAYS.into_iter().map(str::to_owned).chain(needs.tools.iter().cloned()).collect();
+        let (root, engine) = (Ok("tasks".to_owned()), Some(Ok("ECS".to_owned())));
+        return Ok(Reached { seconds, root, engine, tools, ..parse("", Sudo::None) });
+    }
     let silent = |_| TransportError {
         message: format!("`{name}`: no answer within {} s", LIMIT.as_secs()),
         hint: Some("is the machine busy, or its disk hanging? log in by hand and look".into()),
@@ -157,6 +168,7 @@ fn parse(printed: &str, sudo: Sudo) -> Reached {
         workdirs: after("free ").filter_map(workdir).collect(),
         clock: None,
         locked: after("locked ").next().map(lock::printable),
+        down: None,
     }
 }
 
@@ -180,6 +192,9 @@ impl Reached {
             is_lost: false,
         };
         let mut lacking = Vec::new();
+        if self.down.is_some() {
+            return lacking;
+        }
         if let (true, Err(why)) = (needs.root, &self.root) {
             let hint = "let the user run `sudo` there without a password, or log in as root";
             lacking.push(lack(format!("a step runs as root, and that is refused: {why}"), hint));

@@ -5,11 +5,10 @@ use super::environment::missing_parameters;
 use super::grid::{Grid, Source, Subspace};
 use super::mask;
 use super::overlap::first_in_both;
-use super::rehearsal;
 use super::scope::Scope;
 use super::service::services;
 use super::shape::{self, Part};
-use super::{CellName, name_of};
+use super::{CellName, below, name_of, rehearsal};
 use crate::diagnostic::{Problem, Span};
 use crate::spec::Spec;
 
@@ -56,6 +55,7 @@ pub(super) fn expand(spec: &Spec) -> Result<Expansion, Vec<Problem>> {
     problems.extend(missing_parameters(spec, &grids));
     if problems.is_empty() {
         problems.extend(grids.iter().flat_map(|grid| rehearsal::mistakes(spec, &scope, grid)));
+        problems.extend(grids.iter().flat_map(|grid| below::mistakes(spec, grid)));
         problems.sort_by_key(|problem| problem.span.map(|span| (span.file, span.offset)));
         problems.dedup_by(|one, other| one.span == other.span);
     }

@@ -1,6 +1,7 @@
 //! From a Spec to a Plan: which trials there are and in which order. Pure: no file, no clock, and
 //! randomness only from the seed. Read [`Plan`], [`Cell`] and [`Trial`] first.
 
+mod below;
 mod bits;
 mod cell;
 mod chart;

@@ -66,7 +66,12 @@ fn steps_in_task(steps: &Steps, host: &str) -> impl Iterator<Item = Problem> {
     steps.0.iter().filter_map(move |step| {
         let what = not_in_task(&step.value, host)?;
         let message = format!("{what} can't be done on `{host}`: each command there is a task of its own");
-        Some(Problem::at(step.span, message).help("put it into `run`, or into the image"))
+        let help = match &step.value {
+            Step::Run(_) | Step::Upload(_) => "put it into `run`, or into the image",
+            Step::DropCaches(_) => "leave it out: what is below a task belongs to others; `{ drop_caches: { optional: true } }` says so in the report",
+            Step::WaitIdle(_) | Step::CoolDown(_) | Step::Sleep(_) => "leave it out, or wait with `sleep`",
+        };
+        Some(Problem::at(step.span, message).help(help))
     })
 }
 
@@ -78,8 +83,9 @@ fn not_in_task(step: &Step, host: &str) -> Option<&'static str> {
             let is_here = on.is_none_or(|on| ["environment", "host", host].contains(&on));
             is_here.then_some("a step that runs a command")
         }
-        Step::DropCaches { optional: true, .. } | Step::Sleep(_) => None,
-        Step::DropCaches { .. } => Some("`drop_caches`"),
+        Step::Sleep(_) => None,
+        Step::DropCaches(settings) if settings.optional => None,
+        Step::DropCaches(_) => Some("`drop_caches`"),
         Step::WaitIdle(_) => Some("`wait_idle`"),
         Step::CoolDown(_) => Some("`cool_down`"),
         Step::Upload(_) => Some("`upload`"),
@@ -92,8 +98,11 @@ fn of_place(spec: &Spec, cell: &Cell, ecs: &Ecs, (host, name): (&str, &str), ori
         let message = format!(
             "nothing can be native on `{host}`, a cluster of ECS: environment `{name}` has no container"
         );
+        // Without a matrix nobody has named the two together.
+        let host = spec.hosts.get_key_value(host).map(|(name, _)| name.span).unwrap_or_default();
+        let span = if origin.length == 0 { host } else { origin };
         return vec![
-            Problem::at(origin, message)
+            Problem::at(span, message)
                 .help("name an environment with a `container`, or `exclude` this combination"),
         ];
     };

@@ -9,6 +9,7 @@ mod matrix;
 mod parameters;
 mod report;
 mod steps;
+mod vagrant;
 mod workload;
 
 use indexmap::IndexMap;
@@ -17,7 +18,7 @@ pub(super) use matrix::AXES;
 
 use super::host::{KINDS, Kind};
 use super::template::Names;
-use super::{Environment, Host, Spec, Text};
+use super::{Environment, Host, Located, Spec, Text};
 use crate::diagnostic::{Problem, Problems, Sources, Span, suggest};
 
 /// The environment that needs no declaration.
@@ -57,6 +58,7 @@ pub fn check(mut spec: Spec, sources: &Sources, found: Vec<Problem>) -> Result<S
     }
     problems.extend(spec.title.iter().flat_map(|title| Names::default().check(title, sources)));
     twins(&spec.hosts, &mut problems);
+    vagrant::check(&spec.hosts, &mut problems);
     for (name, declared) in &spec.environments {
         environment::check(&spec, name, declared, sources, &mut problems);
     }
@@ -78,6 +80,11 @@ fn add_defaults(spec: &mut Spec) {
     if spec.hosts.is_empty() {
         let local = Host { local: Some(Default::default()), ..Host::default() };
         spec.hosts.insert(Text::unwritten(LOCALHOST.to_owned()), local);
+    }
+    for (name, host) in &mut spec.hosts {
+        if let Some(Located { value, span }) = &mut host.vagrant {
+            value.add_directory(name, *span);
+        }
     }
     if !spec.environments.contains_key(NATIVE) {
         if spec.environments.keys().any(|name| !spec.offered.contains(&name.value)) {
@@ -149,8 +156,7 @@ fn twins(hosts: &IndexMap<Text, Host>, problems: &mut Vec<Problem>) {
             Some(vec![Some(ssh.address.value.clone()), Some(port), text(&ssh.jump), text(&ssh.config)])
         }
         Kind::Vagrant(vagrant) => {
-            let named = vagrant.directory.is_some() || vagrant.vagrantfile.is_none();
-            named.then(|| vec![Some("vagrant".to_owned()), text(&vagrant.directory), text(&vagrant.machine)])
+            Some(vec![Some("vagrant".to_owned()), text(&vagrant.directory), Some(vagrant.machine().to_owned())])
         }
         Kind::Ec2(ec2) => ec2.instance_id.as_ref().map(|id| vec![Some(id.value.clone())]),
         // A cluster is many machines.

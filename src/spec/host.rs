@@ -16,7 +16,7 @@ use super::located::{Located, Text};
 use super::schema;
 use super::string_or_map::string_or_map;
 
-pub use ec2::Ec2;
+pub use ec2::{Ec2, user_data_type};
 pub use ecs::{Architecture, Ecs, LaunchType};
 pub use vagrant::{After, SyncedFolder, Vagrant, Vagrantfile, VagrantfileFields};
 

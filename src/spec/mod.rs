@@ -3,6 +3,7 @@
 
 mod check;
 mod cost;
+pub mod caches;
 pub mod environment;
 pub mod expect;
 mod fargate;

@@ -1,11 +1,10 @@
 //! A [`Spec`] back into YAML: the experiment as it was run, with includes merged and overrides applied.
 
-use std::collections::BTreeMap;
-
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
 use super::Spec;
+use super::caches::DropCaches;
 use super::host::Ssh;
 use super::located::{List, Located};
 use super::matrix::{Axes, Block, Exclude, Values};
@@ -87,10 +86,10 @@ impl Serialize for TimeSpan {
 impl Serialize for Step {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Step::DropCaches { optional: false } => serializer.serialize_str("drop_caches"),
-            Step::DropCaches { optional } => {
-                entries(serializer, [("drop_caches", BTreeMap::from([("optional", optional)]))])
+            Step::DropCaches(settings) if *settings == DropCaches::default() => {
+                serializer.serialize_str("drop_caches")
             }
+            Step::DropCaches(settings) => entries(serializer, [("drop_caches", settings)]),
             Step::Sleep(time) => entries(serializer, [("sleep", time)]),
             Step::Upload(upload) => entries(serializer, [("upload", upload)]),
             Step::WaitIdle(settings) => entries(serializer, [("wait_idle", settings)]),

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::caches::DropCaches;
 use super::located::{Located, Text};
 use super::schema;
 use super::string_or_map::string_or_map;
@@ -20,10 +21,7 @@ pub enum Step {
     /// A command.
     Run(RunStep),
     /// Writes the page cache back and empties it on the machine that owns it, and checks that it fell.
-    DropCaches {
-        /// Whether a machine where that is not possible gives a warning instead of a failure.
-        optional: bool,
-    },
+    DropCaches(DropCaches),
     /// Waits.
     Sleep(TimeSpan),
     /// Waits until the machine below the place has nothing to do.
@@ -79,10 +77,10 @@ pub(super) struct StepFields {
     ///
     /// Example: `{ upload: scripts/load.sh }`
     upload: Option<Located<Upload>>,
-    /// Settings of the step `drop_caches`, which is mostly written alone.
+    /// Settings of the step `drop_caches`, which is mostly written alone: whose caches, or the keys.
     ///
-    /// Example: `{ drop_caches: { optional: true } }`
-    drop_caches: Option<DropCachesFields>,
+    /// Example: `{ drop_caches: [guest, host] }`
+    drop_caches: Option<DropCaches>,
     /// Waits until the machine has nothing to do. Written alone, `wait_idle` has its defaults.
     ///
     /// Example: `{ wait_idle: { load_below: 0.3, within: 60s } }`
@@ -96,16 +94,6 @@ pub(super) struct StepFields {
 /// What a step can be.
 const KINDS: &str = "`run`, `sleep`, `upload`, `drop_caches`, `wait_idle` or `cool_down`";
 
-/// Settings of `drop_caches`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct DropCachesFields {
-    /// Whether a machine where the page cache can't be dropped gives a warning instead of a failure.
-    ///
-    /// Default: `false`. Example: `{ optional: true }`
-    optional: Option<bool>,
-}
-
 string_or_map!(
     Step,
     StepFields,
@@ -115,7 +103,7 @@ string_or_map!(
 impl Step {
     fn from_text(text: &str) -> Result<Self, String> {
         Ok(match text {
-            "drop_caches" => Step::DropCaches { optional: false },
+            "drop_caches" => Step::DropCaches(DropCaches::default()),
             "wait_idle" => Step::WaitIdle(WaitIdle::default()),
             "cool_down" => return Err("`cool_down` needs `below`: write `cool_down: { below: 60C }`".into()),
             command => {
@@ -129,12 +117,11 @@ impl Step {
         let has_settings = on.is_some() || sudo.is_some() || timeout.is_some();
         let has_command = run.is_some();
         let command = |command| Step::Run(RunStep { command, on, sudo: sudo.unwrap_or(false), timeout });
-        let drop = |fields: DropCachesFields| Step::DropCaches { optional: fields.optional.unwrap_or(false) };
         let steps = [
             run.map(command),
             sleep.map(Step::Sleep),
             upload.map(|upload| Step::Upload(upload.value.placed(upload.span))),
-            drop_caches.map(drop),
+            drop_caches.map(Step::DropCaches),
             wait_idle.map(WaitIdle::try_from).transpose()?.map(Step::WaitIdle),
             cool_down.map(|fields| Step::CoolDown(fields.into())),
         ];
@@ -160,7 +147,7 @@ impl Steps {
     pub fn outside(&self) -> Steps {
         let is_outside = |step: &&Located<Step>| match &step.value {
             Step::Run(run) => run.on.as_ref().is_some_and(|on| on.as_str() != "environment"),
-            Step::DropCaches { .. }
+            Step::DropCaches(_)
             | Step::Sleep(_)
             | Step::WaitIdle(_)
             | Step::CoolDown(_)
@@ -174,7 +161,7 @@ impl Steps {
         self.0.iter().flat_map(|step| match &step.value {
             Step::Run(run) => vec![run.command.clone()],
             Step::Upload(upload) => std::iter::once(&upload.from).chain(&upload.to).cloned().collect(),
-            Step::DropCaches { .. } | Step::Sleep(_) | Step::WaitIdle(_) | Step::CoolDown(_) => Vec::new(),
+            Step::DropCaches(_) | Step::Sleep(_) | Step::WaitIdle(_) | Step::CoolDown(_) => Vec::new(),
         })
     }
 

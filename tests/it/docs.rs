@@ -27,6 +27,7 @@ const WORDS: &[(&str, &str)] = &[
     ("Cost", "amount, with or without a currency"),
     ("Cpus", "number"),
     ("Csv", "[keys](#csv)"),
+    ("DropCaches", "`[guest, host]`, or [keys](#steps)"),
     ("DropCachesFields", "[keys](#steps)"),
     ("Duration", "duration"),
     ("Ec2", "[keys](#ec2)"),

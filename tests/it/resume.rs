@@ -459,9 +459,12 @@ fn an_interrupted_run_says_how_to_go_on() {
     command.args(["run", "nap.yaml", "--results", "my results"]).current_dir(folder.path());
     let child =
         command.stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn().unwrap();
-    let records =
-        || fs::read_dir(folder.path().join("my results/nap")).is_ok_and(|entries| entries.count() > 0);
-    while !records() {
+    // What is known of the host is written once it is connected.
+    let is_connected = || {
+        let runs = fs::read_dir(folder.path().join("my results/nap"));
+        runs.is_ok_and(|mut runs| runs.any(|run| run.unwrap().path().join("hosts/localhost.json").exists()))
+    };
+    while !is_connected() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     std::thread::sleep(std::time::Duration::from_millis(200));

@@ -56,6 +56,10 @@ const BEYOND: &[(&str, &[&str])] = &[
             "shells",
             "sources-of-extract",
             "step-on-unknown-host",
+            "task-container",
+            "task-native",
+            "task-size",
+            "task-steps",
             "wait-idle-misspelt",
             "unknown-axis",
             "unknown-names-in-matrix",
@@ -87,6 +91,7 @@ const BEYOND: &[(&str, &[&str])] = &[
     (
         "product",
         &[
+            "caches-below",
             "cell-twice",
             "comparison-of-text",
             "everything-excluded",

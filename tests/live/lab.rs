@@ -15,6 +15,8 @@ pub const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// An experiment in a folder of its own, on the hosts of the lab.
 pub struct Experiment {
     folder: Rc<TempDir>,
+    /// On top of our own variables.
+    variables: Vec<(String, String)>,
 }
 
 impl Experiment {
@@ -25,7 +27,18 @@ impl Experiment {
         let folder = Rc::new(TempDir::new().unwrap());
         let text = format!("include: [{ROOT}/lab/hosts.yaml]\n{yaml}");
         fs::write(folder.path().join("x.yaml"), text).unwrap();
-        Experiment { folder }
+        Experiment { folder, variables: Vec::new() }
+    }
+
+    /// The same in the lab's cloud, `ministack` or `moto`.
+    pub fn in_cloud(yaml: &str, emulator: &str) -> Self {
+        Experiment { variables: cloud(emulator), ..Experiment::new(yaml) }
+    }
+
+    /// The same with another value of a variable.
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
     }
 
     pub fn path(&self) -> &Path {
@@ -36,7 +49,7 @@ impl Experiment {
     /// which `runner` does by itself.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_runner"));
-        command.current_dir(self.path()).args(["run", "x.yaml"]);
+        command.current_dir(self.path()).args(["run", "x.yaml"]).envs(self.variables.iter().cloned());
         command.args(arguments.iter().filter(|argument| **argument != "--lock"));
         if !arguments.iter().any(|argument| ["--lock", "--no-wait"].contains(argument)) {
             command.arg("--no-lock");
@@ -47,6 +60,17 @@ impl Experiment {
     /// Runs it to its end.
     pub fn run(&self, arguments: &[&str]) -> Run {
         self.finished(self.command(arguments).output().unwrap())
+    }
+
+    /// Any other verb of the program.
+    pub fn runner(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_runner"));
+        command
+            .current_dir(self.path())
+            .args(arguments)
+            .envs(self.variables.iter().cloned())
+            .output()
+            .unwrap()
     }
 
     /// Starts it.
@@ -128,6 +152,33 @@ impl Run {
 #[track_caller]
 pub fn on(host: &str, script: &str) -> String {
     docker(&["exec", host, "sh", "-c", script])
+}
+
+/// The variables by which `aws` reaches an emulator of the lab's cloud.
+pub fn cloud(emulator: &str) -> Vec<(String, String)> {
+    let output = Command::new(format!("{ROOT}/lab/cloud")).args(["env", emulator]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines()
+        .map(|line| line.split_once('=').map(|(name, value)| (name.into(), value.into())).unwrap())
+        .collect()
+}
+
+/// What `aws` answers there.
+#[track_caller]
+pub fn aws(emulator: &str, words: &[&str]) -> Value {
+    let variables = cloud(emulator);
+    let endpoint = &variables.iter().find(|(name, _)| name == "AWS_ENDPOINT_URL").unwrap().1;
+    let options = ["--output", "json", "--endpoint-url", endpoint];
+    let words = words.iter().chain(&options).copied();
+    let output = Command::new("aws").args(words).envs(variables.iter().cloned()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap_or_default()
+}
+
+/// The image of the lab's machines.
+pub fn host_image() -> String {
+    docker(&["inspect", "--format", "{{.Config.Image}}", "lattepanda-a"])
 }
 
 /// The declarations of the lab, for a file in another folder.

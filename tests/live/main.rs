@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests touch the disk")]
 
 mod containers;
+mod ecs;
 mod faults;
 mod files;
 mod html;
@@ -18,3 +19,4 @@ mod resume;
 mod runs;
 mod ssh;
 mod ssh_login;
+mod vagrant;

@@ -8,7 +8,6 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::experiment::Experiment;
 use crate::cli::Locking;
-use crate::diagnostic::Sources;
 use crate::environments::remove_left;
 use crate::error::Error;
 use crate::event::Event;
@@ -103,14 +102,12 @@ pub(super) fn making(
 /// The hosts of a run, as far as it takes to give them back.
 pub(super) struct Hosted {
     spec: Spec,
-    sources: Sources,
     making: Making,
 }
 
 impl Hosted {
     pub(super) fn new(experiment: &Experiment, making: &Making) -> Self {
-        let (spec, sources) = (experiment.spec.clone(), experiment.sources.clone());
-        Hosted { spec, sources, making: making.clone() }
+        Hosted { spec: experiment.spec.clone(), making: making.clone() }
     }
 
     /// Gives back every host that was made for the run, as its ledger tells it. What can't be given back is told,
@@ -119,7 +116,7 @@ impl Hosted {
         let Making { ledger, tell, .. } = &self.making;
         let hosts: BTreeSet<String> = ledger.left().into_iter().map(|thing| thing.host).collect();
         let declared = hosts.iter().filter_map(|name| self.spec.hosts.get_key_value(name.as_str()));
-        let released = declared.map(|(name, host)| hosts::release(name, host, &self.sources, ledger, tell));
+        let released = declared.map(|(name, host)| hosts::release(name, host, ledger, tell));
         for (thing, fate) in join_all(released).await.into_iter().flatten() {
             if let Fate::Left(reason) = fate {
                 let (host, what) = (thing.host.clone(), thing.to_string());

@@ -121,9 +121,10 @@ impl Tasks {
         let lifetime = timeout.unwrap_or(cluster.lifetime);
         let script = alone::script(job, lifetime, sign.as_ref());
         // Not given up half-way: the answer says what is to be stopped.
-        let arn = cluster.start(&definition, &script).await?;
-        let mut running = Running { cluster: Arc::clone(cluster), arn, is_over: false };
-        let (task, why) = self.follow(&running.arn, lifetime + job.stop.grace, sign.is_some(), stop).await?;
+        let task = cluster.start(&definition, &script).await?;
+        let mut running =
+            Running { cluster: Arc::clone(cluster), arn: task.task_arn.clone(), is_over: false };
+        let (task, why) = self.follow(task, lifetime + job.stop.grace, sign.is_some(), stop).await?;
         running.is_over = true;
         let until = Instant::now() + LOG_WITHIN;
         loop {
@@ -141,15 +142,17 @@ impl Tasks {
     /// Until it has stopped, by itself or by us.
     async fn follow(
         &self,
-        arn: &str,
+        task: TaskAnswer,
         limit: Duration,
         has_sign: bool,
         stop: &CancellationToken,
     ) -> Result<(TaskAnswer, Option<Stopped>), TransportError> {
         let (cluster, start) = (&self.cluster, Instant::now());
         let (mut why, mut due, mut failures) = (None, None, 0);
+        let arn = &task.task_arn.clone();
+        let mut looked = Ok(task);
         loop {
-            match cluster.look(arn).await {
+            match looked {
                 Err(error) if failures == LOOKS => return Err(error),
                 Err(_) => failures += 1,
                 Ok(task) if task.is_stopped() => return Ok((task, why)),
@@ -191,6 +194,7 @@ impl Tasks {
                 }
                 () = tokio::time::sleep(pause) => {}
             }
+            looked = cluster.look(arn).await;
         }
     }
 
@@ -205,8 +209,8 @@ impl Tasks {
 }
 
 impl Cluster {
-    /// Asks for a task, and returns its ARN.
-    async fn start(&self, definition: &str, script: &str) -> Result<String, TransportError> {
+    /// Asks for a task.
+    async fn start(&self, definition: &str, script: &str) -> Result<TaskAnswer, TransportError> {
         let request = self.task_request(definition, script);
         let size = request["overrides"].to_string().len();
         if size > OVERRIDES_LIMIT {
@@ -218,8 +222,8 @@ impl Cluster {
         }
         let answers: TaskAnswers =
             self.aws.ask(&["ecs", "run-task", "--cli-input-json", &request.to_string()]).await?;
-        if let Some(task) = answers.tasks.first() {
-            return Ok(task.task_arn.clone());
+        if let Some(task) = answers.tasks.into_iter().next() {
+            return Ok(task);
         }
         let refusal = answers.failures.into_iter().next().unwrap_or_default();
         let words: Vec<String> = [refusal.reason, refusal.detail].into_iter().flatten().collect();

@@ -6,6 +6,7 @@ use super::names::port_of;
 use super::{Action, Teller};
 use crate::diagnostic::Span;
 use crate::spec::Text;
+use crate::spec::caches::{DropCaches, Layer};
 use crate::spec::service::Ready;
 use crate::spec::step::{RunStep, Step, Steps, Upload};
 use crate::spec::wait::{CoolDown, WaitIdle};
@@ -99,9 +100,14 @@ impl Teller<'_> {
         };
         match step {
             Step::Run(run) => self.action(stage, self.place_of(run), &run.command),
-            Step::DropCaches { optional } => {
+            Step::DropCaches(DropCaches { of, optional }) => {
                 let optional = if *optional { ", where possible" } else { "" };
-                plain(format!("{}, as root{optional}", self.cell.host), "drop_caches".to_owned())
+                let name = |layer: &Layer| match layer {
+                    Layer::Guest => self.cell.host.clone(),
+                    Layer::Host => "this machine below it".to_owned(),
+                };
+                let machines = of.iter().map(name).collect::<Vec<_>>().join(", then ");
+                plain(format!("{machines}, as root{optional}"), "drop_caches".to_owned())
             }
             Step::Sleep(time) => plain("on no machine".to_owned(), format!("sleep {time}")),
             Step::Upload(file) => self.upload(stage, file, span),

@@ -30,7 +30,7 @@ pub(super) fn check(
                 }
             }
             Step::Upload(upload) => check_upload(upload, names, sources, problems),
-            Step::DropCaches { .. } | Step::Sleep(_) | Step::WaitIdle(_) | Step::CoolDown(_) => {}
+            Step::DropCaches(_) | Step::Sleep(_) | Step::WaitIdle(_) | Step::CoolDown(_) => {}
         }
     }
 }

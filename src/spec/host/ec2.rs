@@ -129,3 +129,21 @@ impl Ec2 {
         }
     }
 }
+
+/// The media type of `text` as cloud-init reads it off its beginning; `None` where it would not know it.
+pub fn user_data_type(text: &str) -> Option<&'static str> {
+    const TYPES: [(&str, &str); 10] = [
+        ("#!", "text/x-shellscript"),
+        ("#cloud-config-archive", "text/cloud-config-archive"),
+        ("#cloud-config", "text/cloud-config"),
+        ("#cloud-boothook", "text/cloud-boothook"),
+        ("#include-once", "text/x-include-once-url"),
+        ("#include", "text/x-include-url"),
+        ("#part-handler", "text/part-handler"),
+        ("## template: jinja", "text/jinja2"),
+        ("Content-Type: multipart/", "multipart/mixed"),
+        ("MIME-Version:", "multipart/mixed"),
+    ];
+    let begins = |(start, kind)| text.trim_start().starts_with(start).then_some(kind);
+    TYPES.into_iter().find_map(begins)
+}

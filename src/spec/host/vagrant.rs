@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::super::TimeSpan;
 use super::super::located::{Located, Text};
 use super::super::string_or_map::string_or_map;
+use crate::diagnostic::Span;
 
 /// A machine of Vagrant.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
@@ -93,6 +94,14 @@ pub struct VagrantfileFields {
     /// Default: what the box says. Example: `memory: 2GiB`
     #[schemars(with = "Option<super::super::schema::Amount>")]
     pub memory: Option<Text>,
+    /// The user to log in as.
+    ///
+    /// Default: `vagrant`. Example: `user: bench`
+    pub user: Option<Text>,
+    /// The private key of that user, where it is not the box's own: an image of the provider `docker` has none.
+    ///
+    /// Default: the box's, which Vagrant replaces by a new one. Example: `identity: ~/.ssh/lab`
+    pub identity: Option<Text>,
     /// Folders of this machine that it sees.
     ///
     /// Default: none. Example: `synced_folders: [{ type: nfs, host: shared, guest: /mnt/nfs }]`
@@ -136,7 +145,8 @@ impl Vagrantfile {
     }
 
     fn from_text(text: &str) -> Result<Self, String> {
-        match text.contains("Vagrant.configure") {
+        let is_one = |line: &str| line.trim_start().starts_with("Vagrant.configure");
+        match text.lines().any(is_one) {
             true => Ok(Vagrantfile::Inline(Located::unwritten(text.to_owned()))),
             false => Err("this is no Vagrantfile: it has no `Vagrant.configure`".into()),
         }
@@ -169,8 +179,8 @@ impl Vagrant {
         let Vagrant { directory, machine, provider, vagrantfile, .. } = self;
         let mut texts: Vec<&mut Text> = [directory, machine, provider].into_iter().flatten().collect();
         if let Some(Located { value: Vagrantfile::Made(fields), .. }) = vagrantfile {
-            let VagrantfileFields { base, version, memory, synced_folders, .. } = fields;
-            texts.extend([version, memory].into_iter().flatten().chain([base]));
+            let VagrantfileFields { base, version, memory, user, identity, synced_folders, .. } = fields;
+            texts.extend([version, memory, user, identity].into_iter().flatten().chain([base]));
             texts.extend(synced_folders.iter_mut().flat_map(|folder| {
                 let SyncedFolder { kind, host, guest } = folder;
                 [kind, host, guest]
@@ -179,19 +189,41 @@ impl Vagrant {
         texts
     }
 
+    /// Says where its folder is, if the file leaves that out. `span` is its place.
+    pub(in crate::spec) fn add_directory(&mut self, host: &str, span: Span) {
+        let usual = match self.vagrantfile {
+            Some(_) => format!(".runner/vagrant/{host}"),
+            None => ".".to_owned(),
+        };
+        self.directory.get_or_insert(Text { value: usual, span });
+    }
+
     /// Its paths on this machine.
     pub(in crate::spec) fn paths_mut(&mut self) -> Vec<&mut Text> {
-        let folders = match &mut self.vagrantfile {
-            Some(Located { value: Vagrantfile::Made(fields), .. }) => fields.synced_folders.as_mut_slice(),
-            _ => &mut [],
-        };
-        self.directory.iter_mut().chain(folders.iter_mut().map(|folder| &mut folder.host)).collect()
+        let mut paths: Vec<&mut Text> = self.directory.iter_mut().collect();
+        if let Some(Located { value: Vagrantfile::Made(fields), .. }) = &mut self.vagrantfile {
+            paths.extend(fields.synced_folders.iter_mut().map(|folder| &mut folder.host));
+            paths.extend(&mut fields.identity);
+        }
+        paths
+    }
+
+    /// The key that the experiment gives for it.
+    pub fn identity(&self) -> Option<&Text> {
+        match &self.vagrantfile.as_ref()?.value {
+            Vagrantfile::Made(fields) => fields.identity.as_ref(),
+            Vagrantfile::Inline(_) => None,
+        }
+    }
+
+    /// The name of its machine.
+    pub fn machine(&self) -> &str {
+        self.machine.as_ref().map_or("default", |machine| machine.as_str())
     }
 
     /// How a person reads it.
     pub(super) fn way(&self) -> String {
-        let machine = self.machine.as_ref().map_or("default", |machine| machine.as_str());
         let provider = self.provider.as_ref().map(|provider| format!(" of {}", provider.value));
-        format!("Vagrant machine {machine}{}", provider.unwrap_or_default())
+        format!("Vagrant machine {}{}", self.machine(), provider.unwrap_or_default())
     }
 }

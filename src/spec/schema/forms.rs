@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use super::super::caches::{DropCaches, DropCachesFields, Layer};
 use super::super::cost::Cost;
 use super::super::host::{Ssh, SshFields};
 use super::super::located::{List, Located, Text};
@@ -71,6 +72,17 @@ form!(Command, "Command", |generator| {
     "anyOf": [
         { "type": ["string", "number", "boolean"], "pattern": r"\S" },
         { "type": "array", "items": generator.subschema_for::<Text>(), "minItems": 1 },
+    ]
+});
+form!(DropCaches, "DropCaches", |generator| {
+    "anyOf": [
+        {
+            "type": "array",
+            "items": generator.subschema_for::<Layer>(),
+            "minItems": 1,
+            "uniqueItems": true,
+        },
+        generator.subschema_for::<DropCachesFields>(),
     ]
 });
 form!(Step, "Step", |generator| {

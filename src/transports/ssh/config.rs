@@ -6,7 +6,10 @@ use std::env;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
+
+use tempfile::TempPath;
 
 use super::{KnownHosts, SshTarget, failure};
 use crate::transports::TransportError;
@@ -38,6 +41,8 @@ pub(super) struct Plan {
     pub agent: Option<PathBuf>,
     /// Files with host keys. New ones go to the first.
     pub known_hosts: Vec<PathBuf>,
+    /// Removes the file of host keys with the plan, where it is the plan's own.
+    pub own_known_hosts: Option<Arc<TempPath>>,
     /// True when keys of unknown machines are to be accepted.
     pub accept_new: bool,
     /// The name to look up in these files in place of host and port.
@@ -121,7 +126,15 @@ pub(super) fn resolve(target: &SshTarget) -> Result<Plan, TransportError> {
     };
     let home = env::home_dir().unwrap_or_else(|| PathBuf::from("/"));
     let local_user = env::var("USER").or_else(|_| env::var("LOGNAME")).unwrap_or_else(|_| "root".to_owned());
-    Ok(plan(target, &text, &home, &local_user, &|name| env::var(name).ok()))
+    let mut plan = plan(target, &text, &home, &local_user, &|name| env::var(name).ok());
+    if target.known_hosts == KnownHosts::First {
+        let file = tempfile::Builder::new().prefix("runner-known_hosts-").tempfile();
+        let failed =
+            |error| failure(&target.name, format!("a file for its host key can't be made: {error}"), None);
+        let path = file.map_err(failed)?.into_temp_path();
+        (plan.known_hosts, plan.own_known_hosts) = (vec![path.to_path_buf()], Some(Arc::new(path)));
+    }
+    Ok(plan)
 }
 
 /// Turns the output of `ssh -G` (or nothing) into a plan.
@@ -146,6 +159,7 @@ fn plan(target: &SshTarget, text: &str, home: &Path, local_user: &str, variable:
         KnownHosts::Default => (tokens.known_hosts(text), lenient),
         KnownHosts::AcceptNew => (tokens.known_hosts(text), true),
         KnownHosts::File(file) => (vec![file.clone()], false),
+        KnownHosts::First => (Vec::new(), true),
     };
     let seconds =
         first("connecttimeout").and_then(|seconds| seconds.parse().ok()).filter(|seconds| *seconds > 0);
@@ -159,6 +173,7 @@ fn plan(target: &SshTarget, text: &str, home: &Path, local_user: &str, variable:
         identities_only: first("identitiesonly") == Some("yes"),
         agent: agent(first("identityagent"), &tokens, variable),
         known_hosts,
+        own_known_hosts: None,
         accept_new,
         host_key_alias: first("hostkeyalias").filter(|alias| *alias != "none").map(str::to_owned),
         way: way(target, text, &tokens),

@@ -83,7 +83,8 @@ fn ssh_words(plan: &Plan, hops: &[&str], destination: &str) -> Vec<String> {
     let mut option = |text: String| words.extend(["-o".to_owned(), text]);
     option("BatchMode=yes".to_owned());
     option(format!("ConnectTimeout={}", plan.timeout.as_secs().max(1)));
-    if plan.accept_new {
+    // That the key of the last machine can't be known says nothing about those before it.
+    if plan.accept_new && target.known_hosts != super::KnownHosts::First {
         option("StrictHostKeyChecking=accept-new".to_owned());
     }
     if let super::KnownHosts::File(file) = &target.known_hosts {

@@ -63,6 +63,9 @@ pub enum KnownHosts {
     AcceptNew,
     /// This file only.
     File(PathBuf),
+    /// The key that is seen first, as long as the connection lives: for a machine that was made just now, whose key
+    /// nobody can know.
+    First,
 }
 
 /// A machine that was reached over SSH. Cheap to clone; the connections end with the last clone.
