@@ -101,9 +101,13 @@ fn by_tag(
         return Err(Error::Usage { message, help });
     }
     let ledger = Ledger::default();
-    let tagged = join_all(declared.spec.hosts.iter().flat_map(|(name, host)| {
-        runs.iter().map(|run| hosts::things_tagged(name, host, run))
-    }));
+    let tagged = join_all(
+        declared
+            .spec
+            .hosts
+            .iter()
+            .flat_map(|(name, host)| runs.iter().map(|run| hosts::things_tagged(name, host, run))),
+    );
     let mut known = BTreeSet::new();
     for things in block_on(tagged)? {
         for thing in things? {

@@ -150,7 +150,8 @@ mod tests {
         };
         assert_eq!(set(&[]), Vec::<String>::new());
         assert_eq!(set(&[("AWS_ENDPOINT_URL", "http://a")]), ["--endpoint-url", "http://a"]);
-        const BOTH: [(&str, &str); 2] = [("AWS_ENDPOINT_URL", "http://a"), ("AWS_ENDPOINT_URL_EC2", "http://b")];
+        const BOTH: [(&str, &str); 2] =
+            [("AWS_ENDPOINT_URL", "http://a"), ("AWS_ENDPOINT_URL_EC2", "http://b")];
         assert_eq!(set(&BOTH), ["--endpoint-url", "http://b"]);
         const IGNORED: [(&str, &str); 2] =
             [("AWS_ENDPOINT_URL", "http://a"), ("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")];

@@ -74,7 +74,9 @@ pub(super) async fn provide(
 /// When it is not, or is one that is launched for a run.
 pub(super) async fn find(name: &str, ec2: &Ec2, sources: &Sources) -> Result<Provided, TransportError> {
     let Some(id) = &ec2.instance_id else {
-        return Err(TransportError::new(format!("`{name}`: its instance is launched for a run, and is not there")));
+        return Err(TransportError::new(format!(
+            "`{name}`: its instance is launched for a run, and is not there"
+        )));
     };
     let instance = by_id(&aws(name, ec2), id).await?;
     let instance = instance.ok_or_else(|| TransportError {
@@ -127,7 +129,8 @@ pub(super) async fn release(
         return Ok(Fate::Gone);
     }
     tell(name, Said::Doing(format!("terminating {}", living.join(", "))));
-    let words: Vec<&str> = ["ec2", "terminate-instances", "--instance-ids"].into_iter().chain(living).collect();
+    let words: Vec<&str> =
+        ["ec2", "terminate-instances", "--instance-ids"].into_iter().chain(living).collect();
     match aws.ask::<Terminated>(&words).await {
         Ok(answer) if answer.is_certain() => Ok(Fate::Removed),
         Ok(_) => Ok(Fate::Left("EC2 does not say that it ends".to_owned())),

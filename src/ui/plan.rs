@@ -90,7 +90,11 @@ fn host_row(spec: &Spec, name: &str) -> Vec<String> {
     let made = host.map(|host| host.made()).filter(|made| !made.is_empty()).map(|made| format!(", {made}"));
     let cost = host.and_then(|host| host.cost.as_ref());
     let cost = cost.map(|cost| format!("{} an hour", String::from(cost.clone())));
-    vec![name.to_owned(), format!("{}{}", way(spec, name), made.unwrap_or_default()), cost.unwrap_or_default()]
+    vec![
+        name.to_owned(),
+        format!("{}{}", way(spec, name), made.unwrap_or_default()),
+        cost.unwrap_or_default(),
+    ]
 }
 
 /// What an hour of all hosts costs that have a cost, by currency, and which of those that a run makes have none.
@@ -139,9 +143,13 @@ fn parameters<'a>(spec: &'a Spec, plan: &Plan) -> Vec<&'a str> {
 pub fn show_json(spec: &Spec, plan: &Plan) -> Result<(), Error> {
     show_data(|out| {
         for name in plan.hosts() {
-            let Some(host) = spec.hosts.get(name.as_str()).filter(|host| !host.made().is_empty()) else { continue };
+            let Some(host) = spec.hosts.get(name.as_str()).filter(|host| !host.made().is_empty()) else {
+                continue;
+            };
             let (amount, currency) = match &host.cost {
-                Some(cost) => (Some(cost.amount), Some(cost.currency.as_str()).filter(|name| !name.is_empty())),
+                Some(cost) => {
+                    (Some(cost.amount), Some(cost.currency.as_str()).filter(|name| !name.is_empty()))
+                }
                 None => (None, None),
             };
             let line = serde_json::json!({

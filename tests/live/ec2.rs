@@ -61,7 +61,8 @@ impl Cloud {
     fn aws(&self, arguments: &[&str]) -> Value {
         let endpoint = &self.variables["AWS_ENDPOINT_URL"];
         let mut command = self.command("aws");
-        let output = command.args(arguments).args(["--output", "json", "--endpoint-url", endpoint]).output().unwrap();
+        let output =
+            command.args(arguments).args(["--output", "json", "--endpoint-url", endpoint]).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap_or_default()
     }
@@ -88,7 +89,8 @@ impl Cloud {
         let answer = self.aws(&["ec2", "describe-instances", "--filters", &filter]);
         let reservations = answer["Reservations"].as_array().cloned().unwrap_or_default();
         let instances = reservations.iter().flat_map(|one| one["Instances"].as_array().unwrap().clone());
-        let living = instances.filter(|one| !["shutting-down", "terminated"].contains(&one["State"]["Name"].as_str().unwrap()));
+        let living = instances
+            .filter(|one| !["shutting-down", "terminated"].contains(&one["State"]["Name"].as_str().unwrap()));
         living.map(|one| one["InstanceId"].as_str().unwrap().to_owned()).collect()
     }
 
@@ -97,7 +99,10 @@ impl Cloud {
     fn assert_nothing_lives(&self, run: &str, ids: &[String]) {
         assert_eq!(self.living(run), [""; 0]);
         for id in ids {
-            assert_eq!(docker(&["ps", "--all", "--quiet", "--filter", &format!("label=instance_id={id}")]), "");
+            assert_eq!(
+                docker(&["ps", "--all", "--quiet", "--filter", &format!("label=instance_id={id}")]),
+                ""
+            );
         }
     }
 }
@@ -132,7 +137,10 @@ fn two_instances_measure_and_are_terminated() {
          \x20   metrics: {{ tool: iperf3 }}\n"
     ));
     let plan = text(&cloud.runner(&["plan", "x.yaml"]).stdout);
-    assert!(plan.contains("node-1  EC2 t3.micro of resolve:ssm:/runner-lab/ami, launched for the run"), "{plan}");
+    assert!(
+        plan.contains("node-1  EC2 t3.micro of resolve:ssm:/runner-lab/ami, launched for the run"),
+        "{plan}"
+    );
     assert!(plan.contains("all hosts together: 1 USD an hour"), "{plan}");
     let output = cloud.runner(&["run", "x.yaml"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -208,7 +216,11 @@ fn what_a_killed_run_has_launched_is_found_by_its_tag() {
         assert_eq!(cloud.living(&run), ids);
         let output = cloud.runner(&arguments);
         assert!(output.status.success(), "{}", text(&output.stderr));
-        assert!(text(&output.stderr).contains(&format!("EC2 instance of {}", ids[0])), "{}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains(&format!("EC2 instance of {}", ids[0])),
+            "{}",
+            text(&output.stderr)
+        );
         cloud.assert_nothing_lives(&run, &ids);
     }
 }
@@ -236,7 +248,8 @@ fn an_instance_shuts_itself_down_when_nobody_does() {
 #[test]
 fn an_instance_that_is_there_is_used_and_left() {
     let cloud = Cloud::new("");
-    let ami = fs::read_to_string(format!("{}/.local/share/runner-lab/cloud/ami", std::env::var("HOME").unwrap()));
+    let ami =
+        fs::read_to_string(format!("{}/.local/share/runner-lab/cloud/ami", std::env::var("HOME").unwrap()));
     let (ami, owner) = (ami.unwrap(), format!("test-{}", std::process::id()));
     let tags = format!("ResourceType=instance,Tags=[{{Key=runner:run,Value={owner}}}]");
     let words = ["ec2", "run-instances", "--image-id", ami.trim(), "--tag-specifications", &tags];
@@ -310,7 +323,10 @@ fn what_would_be_launched_is_looked_at_without_a_launch() {
     let output = cloud.runner(&["check", "--reach", "x.yaml"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let said = text(&output.stdout);
-    assert!(said.contains("load: would be launched by the account 123456789012, of ami-03cf127a, `"), "{said}");
+    assert!(
+        said.contains("load: would be launched by the account 123456789012, of ami-03cf127a, `"),
+        "{said}"
+    );
     fs::write(cloud.folder.path().join("x.yaml"), yaml.replace("ami-03cf127a", "ami-0fffffff")).unwrap();
     let output = cloud.runner(&["check", "--reach", "x.yaml"]);
     assert_eq!(output.status.code(), Some(4));
@@ -323,7 +339,8 @@ fn an_instance_that_moto_tells_of_is_found_by_its_tag_and_terminated() {
     let yaml = "hosts: { load: { ec2: { ami: ami-03cf127a, instance_type: t3.micro } } }\n";
     let cloud = Cloud::new(yaml).at_moto();
     let run = format!("{:08x}", std::process::id());
-    let tags = format!("ResourceType=instance,Tags=[{{Key=runner:run,Value={run}}},{{Key=runner:host,Value=load}}]");
+    let tags =
+        format!("ResourceType=instance,Tags=[{{Key=runner:run,Value={run}}},{{Key=runner:host,Value=load}}]");
     let words = ["ec2", "run-instances", "--image-id", "ami-03cf127a", "--tag-specifications", &tags];
     assert_eq!(cloud.aws(&words)["Instances"][0]["State"]["Name"], "pending");
     assert_eq!(cloud.living(&run).len(), 1);

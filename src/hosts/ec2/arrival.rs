@@ -48,7 +48,11 @@ impl Patience {
 ///
 /// # Errors
 /// When it ends instead, can't be asked for, or takes too long.
-pub(super) async fn running<L, F>(name: &str, patience: &Patience, look: L) -> Result<Instance, TransportError>
+pub(super) async fn running<L, F>(
+    name: &str,
+    patience: &Patience,
+    look: L,
+) -> Result<Instance, TransportError>
 where
     L: Fn() -> F,
     F: Future<Output = Result<Option<Instance>, TransportError>>,
@@ -57,7 +61,8 @@ where
         match look().await? {
             Some(instance) if instance.is_running() => return Ok(instance),
             Some(instance) if instance.is_over() => {
-                let message = format!("`{name}`: the instance {} did not start: {}", instance.id, instance.state());
+                let message =
+                    format!("`{name}`: the instance {} did not start: {}", instance.id, instance.state());
                 return Err(TransportError::new(message));
             }
             _ if patience.left().is_zero() => return Err(patience.over(name, "the instance did not start")),
@@ -70,7 +75,11 @@ where
 ///
 /// # Errors
 /// The last reason why it does not.
-pub(super) async fn let_in<C, F>(name: &str, patience: &Patience, connect: C) -> Result<Machine, TransportError>
+pub(super) async fn let_in<C, F>(
+    name: &str,
+    patience: &Patience,
+    connect: C,
+) -> Result<Machine, TransportError>
 where
     C: Fn() -> F,
     F: Future<Output = Result<Machine, TransportError>>,

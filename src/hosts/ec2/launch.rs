@@ -142,7 +142,8 @@ async fn image(aws: &Aws, ec2: &Ec2) -> Result<String, TransportError> {
     }
     let Some(ami) = &ec2.ami else { return Err(TransportError::new("the host has no `ami`")) };
     let Some(parameter) = ami.strip_prefix("resolve:ssm:") else { return Ok(ami.value.clone()) };
-    let answer = aws.ask::<Answer>(&["ssm", "get-parameter", "--name", parameter]).await.map_err(explained)?;
+    let answer =
+        aws.ask::<Answer>(&["ssm", "get-parameter", "--name", parameter]).await.map_err(explained)?;
     Ok(answer.parameter.value)
 }
 
@@ -167,7 +168,8 @@ async fn launch_in(
     words.extend(["--client-token".to_owned(), token.clone(), "--user-data".to_owned(), file]);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let launch = making.ledger.made(thing(name, &making.run, &token)).map_err(unmade)?;
-    let failed = match aws.ask::<Launched>(&words).await.map(|launched| launched.instances.into_iter().next()) {
+    let failed = match aws.ask::<Launched>(&words).await.map(|launched| launched.instances.into_iter().next())
+    {
         Ok(Some(instance)) => {
             making.ledger.made(thing(name, &making.run, &instance.id)).map_err(unmade)?;
             making.ledger.released(launch);
@@ -267,7 +269,10 @@ pub(super) fn explained(failed: AwsError) -> TransportError {
         ("InvalidGroup", "`aws ec2 describe-security-groups` lists those of the region"),
         ("VPCIdNotSpecified", "the region has no default VPC: add `subnet:`"),
         ("InvalidInstanceType", "`aws ec2 describe-instance-types` lists those of the region"),
-        ("OptInRequired", "the account has not subscribed to this service, or to the image in the Marketplace"),
+        (
+            "OptInRequired",
+            "the account has not subscribed to this service, or to the image in the Marketplace",
+        ),
         ("IdempotentParameterMismatch", "`runner clean` removes what was launched before"),
     ];
     let is_of = |(start, _): &(&str, &str)| failed.code.starts_with(start);
@@ -329,13 +334,19 @@ mod tests {
         ];
         assert_eq!(words, expected.join(" "));
         let bare = arguments("load", &Ec2::default(), "0badcafe", "ami-1", None).join(" ");
-        assert!(!["--placement", "--instance-market", "--associate", "--key", "--security"].iter().any(|key| bare.contains(key)), "{bare}");
+        assert!(
+            !["--placement", "--instance-market", "--associate", "--key", "--security"]
+                .iter()
+                .any(|key| bare.contains(key)),
+            "{bare}"
+        );
     }
 
     #[test]
     fn an_instance_outlives_its_run_by_little() {
         let minutes = Duration::from_mins;
-        let given = Ec2 { ttl: Some(crate::spec::Located::unwritten(TimeSpan(minutes(5)))), ..Ec2::default() };
+        let given =
+            Ec2 { ttl: Some(crate::spec::Located::unwritten(TimeSpan(minutes(5)))), ..Ec2::default() };
         for (ec2, deadline, expected) in [
             (&given, Some(minutes(60)), 5),
             (&Ec2::default(), Some(minutes(60)), 70),

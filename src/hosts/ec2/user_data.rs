@@ -52,7 +52,8 @@ fn part(kind: &str, text: &str) -> String {
 }
 
 fn lines_of(text: &str) -> String {
-    let lines: Vec<&str> = (0..text.len()).step_by(LINE).map(|at| &text[at..(at + LINE).min(text.len())]).collect();
+    let lines: Vec<&str> =
+        (0..text.len()).step_by(LINE).map(|at| &text[at..(at + LINE).min(text.len())]).collect();
     lines.join("\n")
 }
 
@@ -70,7 +71,11 @@ mod tests {
             ("#include\nhttps://198.51.100.1/a\n", "text/x-include-url"),
         ] {
             let text = wrapped(HOUR, Some(own));
-            assert!(text.starts_with("Content-Type: multipart/mixed; boundary=\"=_runner\"\nMIME-Version: 1.0\n\n"));
+            assert!(
+                text.starts_with(
+                    "Content-Type: multipart/mixed; boundary=\"=_runner\"\nMIME-Version: 1.0\n\n"
+                )
+            );
             let parts: Vec<&str> = text.split("--=_runner").collect();
             assert_eq!(parts.len(), 4, "{text}");
             assert!(parts[1].starts_with("\nContent-Type: text/cloud-boothook;"), "{text}");
@@ -87,11 +92,17 @@ mod tests {
     #[test]
     fn text_that_is_not_ascii_and_text_of_parts_arrive_whole() {
         let text = wrapped(HOUR, Some("#!/bin/sh\necho größer"));
-        assert!(text.contains("Content-Transfer-Encoding: base64\n\nIyEvYmluL3NoCmVjaG8gZ3LDtsOfZXI=\n"), "{text}");
+        assert!(
+            text.contains("Content-Transfer-Encoding: base64\n\nIyEvYmluL3NoCmVjaG8gZ3LDtsOfZXI=\n"),
+            "{text}"
+        );
         let long = format!("#!/bin/sh\n# {}", "ä".repeat(100));
         assert!(wrapped(HOUR, Some(&long)).lines().all(|line| line.len() <= 120));
         let own = "Content-Type: multipart/mixed; boundary=\"=_runner\"\nMIME-Version: 1.0\n\n--=_runner--\n";
         let text = wrapped(HOUR, Some(own));
-        assert!(text.contains("boundary=\"=_runner_\"") && text.contains(&format!("--=_runner_\n{own}\n--=_runner_--\n")));
+        assert!(
+            text.contains("boundary=\"=_runner_\"")
+                && text.contains(&format!("--=_runner_\n{own}\n--=_runner_--\n"))
+        );
     }
 }

@@ -56,7 +56,8 @@ fn launch(name: &Text, ec2: &Ec2, ami: &Text) -> Vec<Problem> {
     }));
     let zone = ec2.availability_zones.values.first().filter(|_| ec2.subnet.is_some());
     problems.extend(zone.map(|zone| {
-        Problem::at(zone.span, "a subnet lies in one zone").help("keep one of `subnet` and `availability_zones`")
+        Problem::at(zone.span, "a subnet lies in one zone")
+            .help("keep one of `subnet` and `availability_zones`")
     }));
     problems
 }
@@ -106,11 +107,11 @@ fn user_data(ec2: &Ec2) -> Option<Problem> {
         false => text.len().div_ceil(3) * 4 * 77 / 76,
     };
     if bytes > USER_DATA_LIMIT - OF_TIMER {
-        let message = format!("`user_data` has {bytes} bytes as EC2 gets it, more than {}", USER_DATA_LIMIT - OF_TIMER);
-        return Some(
-            Problem::at(text.span, message)
-                .help("EC2 takes 16 KiB, and 1 KiB holds the shutdown timer: fetch a longer script with a short one"),
-        );
+        let message =
+            format!("`user_data` has {bytes} bytes as EC2 gets it, more than {}", USER_DATA_LIMIT - OF_TIMER);
+        return Some(Problem::at(text.span, message).help(
+            "EC2 takes 16 KiB, and 1 KiB holds the shutdown timer: fetch a longer script with a short one",
+        ));
     }
     (user_data_type(text).is_none() && !is_template(text)).then(|| {
         Problem::at(text.span, "cloud-init does not know what this `user_data` is")
@@ -139,7 +140,8 @@ mod tests {
     #[test]
     fn user_data_must_fit_beside_the_timer() {
         let told = |text: String| {
-            user_data(&Ec2 { user_data: Some(Text::unwritten(text)), ..Ec2::default() }).map(|found| found.message)
+            user_data(&Ec2 { user_data: Some(Text::unwritten(text)), ..Ec2::default() })
+                .map(|found| found.message)
         };
         let script = |letter: &str, count: usize| format!("#!/bin/sh\n#{}", letter.repeat(count));
         assert_eq!(told(script("a", 15 * 1024 - 11)), None);

@@ -12,7 +12,10 @@ use crate::diagnostic::Problem;
 const LIMIT: u32 = 100;
 
 /// `hosts` with `NAME-1` to `NAME-N` in place of each `NAME` that has a count of N.
-pub(in crate::spec) fn counted(hosts: IndexMap<Text, Host>, problems: &mut Vec<Problem>) -> IndexMap<Text, Host> {
+pub(in crate::spec) fn counted(
+    hosts: IndexMap<Text, Host>,
+    problems: &mut Vec<Problem>,
+) -> IndexMap<Text, Host> {
     let mut counted: IndexMap<Text, Host> = IndexMap::with_capacity(hosts.len());
     let written: Vec<Text> = hosts.keys().cloned().collect();
     for (name, host) in hosts {
@@ -26,8 +29,11 @@ pub(in crate::spec) fn counted(hosts: IndexMap<Text, Host>, problems: &mut Vec<P
             let own = Located { value: format!("{}-{number}", name.value), span: name.span };
             if let Some(other) = written.iter().find(|other| **other == own) {
                 problems.push(
-                    Problem::at(other.span, format!("`{}` is one of the {count} hosts `{}`", own.value, name.value))
-                        .help("give one of the two another name"),
+                    Problem::at(
+                        other.span,
+                        format!("`{}` is one of the {count} hosts `{}`", own.value, name.value),
+                    )
+                    .help("give one of the two another name"),
                 );
             }
             counted.insert(own, Host { counted_as: Some(name.value.clone()), ..one(&host) });
