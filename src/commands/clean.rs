@@ -97,7 +97,8 @@ fn by_tag(
 ) -> Result<bool, Error> {
     if let Some(run) = runs.iter().find(|run| !is_id(run)) {
         let message = format!("`{run}` is not the id of a run");
-        let help = "`runner run` says it in its first line; `manifest.json` has it".into();
+        let help =
+            "it is that of the tag `runner:run`; `manifest.json` and the log of the run have it".into();
         return Err(Error::Usage { message, help });
     }
     let ledger = Ledger::default();

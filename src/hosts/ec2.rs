@@ -58,8 +58,10 @@ pub(super) async fn provide(
     let instance = arrival::running(name, &patience, || by_id(&aws, &id)).await?;
     let connect = || async {
         let mut provided = provided(name, ec2, sources, &instance)?;
-        // It was made just now: nobody can know its key.
-        provided.target.known_hosts = KnownHosts::First;
+        if ec2.known_hosts.is_none() {
+            // It was made just now: nobody can know its key.
+            provided.target.known_hosts = KnownHosts::First;
+        }
         super::machine(name, host, provided).await
     };
     let machine = arrival::let_in(name, &patience, connect).await?;

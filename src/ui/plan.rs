@@ -13,7 +13,7 @@ use super::{BOLD, PLAIN, show_data, show_text};
 use crate::analysis::Forecast;
 use crate::error::Error;
 use crate::plan::{Cell, Plan};
-use crate::spec::{Host, Spec};
+use crate::spec::Spec;
 
 /// What is to be known of a plan beside its cells.
 pub struct Facts<'a> {
@@ -110,10 +110,8 @@ fn costs(spec: &Spec, hosts: &BTreeSet<String>) -> Option<String> {
     let round = |sum: f64| format!("{sum:.6}").trim_end_matches('0').trim_end_matches('.').to_owned();
     let sum = |(currency, sum): (&str, f64)| format!("{} {currency}", round(sum)).trim_end().to_owned();
     let sums: Vec<String> = sums.into_iter().map(sum).collect();
-    let free = |(name, host): (&String, &Host)| {
-        (host.cost.is_none() && !host.made().is_empty()).then(|| name.clone())
-    };
-    let free: Vec<String> = hosts().filter_map(free).collect();
+    let free = hosts().filter(|(_, host)| host.cost.is_none() && !host.made().is_empty());
+    let free: Vec<&str> = free.map(|(name, _)| name.as_str()).collect();
     let free = match free.as_slice() {
         [] => String::new(),
         names => format!(", without {}, of which no `cost` is given", names.join(", ")),

@@ -167,13 +167,12 @@ fn an_interrupt_at_any_moment_leaves_nothing() {
         let cloud = sleeper();
         let child = cloud.start();
         eventually(moment, || cloud.ledger().contains(line));
+        // A run that had not begun leaves no directory.
+        let run = cloud.run_id();
         lab::signal(&child, "INT");
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "{moment}: {}", text(&output.stderr));
-        // A run that had not begun leaves no directory: what it was called stands in its first line.
-        let said = text(&output.stderr);
-        let run = said.split_once("run ").and_then(|(_, rest)| rest.split_whitespace().next()).unwrap();
-        cloud.assert_nothing_lives(run, &[]);
+        cloud.assert_nothing_lives(&run, &[]);
     }
 }
 

@@ -50,10 +50,6 @@ fn launch(name: &Text, ec2: &Ec2, ami: &Text) -> Vec<Problem> {
                 .help("write an id such as `ami-0123456789abcdef0`, or `resolve:ssm:NAME` of a parameter that holds one"),
         );
     }
-    problems.extend(ec2.known_hosts.as_ref().map(|text| {
-        Problem::at(text.span, "nobody can know the key of an instance that is not there yet")
-            .help("leave `known_hosts` out: the key that it shows first is trusted")
-    }));
     let zone = ec2.availability_zones.values.first().filter(|_| ec2.subnet.is_some());
     problems.extend(zone.map(|zone| {
         Problem::at(zone.span, "a subnet lies in one zone")

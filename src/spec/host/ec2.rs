@@ -59,10 +59,10 @@ pub struct Ec2 {
     ///
     /// Default: none. Example: `jump: gate@198.51.100.1`
     pub jump: Option<Text>,
-    /// With `instance_id`: a known_hosts file, or `accept-new` to add the key of an instance that is not known yet. Of
-    /// one that is launched, the key that it shows first is trusted, as long as the run lasts.
+    /// A known_hosts file, or `accept-new` to add the key of an instance that is not known yet.
     ///
-    /// Default: `~/.ssh/known_hosts`. Example: `known_hosts: accept-new`
+    /// Default: with `instance_id`, `~/.ssh/known_hosts`; of one that is launched, the key that it shows first is
+    /// trusted, as long as the run lasts. Example: `known_hosts: accept-new`
     pub known_hosts: Option<Text>,
     /// By which address `runner` reaches it. Its peers always use the private one.
     ///
