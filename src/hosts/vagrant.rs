@@ -233,7 +233,7 @@ fn keep_options(name: &str, folder: &Path, options: &[(String, String)]) -> Resu
     Ok(path)
 }
 
-fn up<'a>(vagrant: &'a Vagrant) -> Vec<&'a str> {
+fn up(vagrant: &Vagrant) -> Vec<&str> {
     let provider = provider(vagrant).into_iter().flat_map(|provider| ["--provider", provider]);
     ["up", vagrant.machine()].into_iter().chain(provider).collect()
 }

@@ -55,8 +55,8 @@ pub use newest::{age, newest_run};
 pub use outputs::{OutputText, read_outputs};
 pub use presentation::{HostCost, Presentation, TableLayout};
 pub use reader::{
-    ListedRun, Run, counted, experiment_folder, list_ledgers, list_runs, read_manifest, read_run, read_status,
-    trials,
+    ListedRun, Run, counted, experiment_folder, list_ledgers, list_runs, read_manifest, read_run,
+    read_status, trials,
 };
 pub use reference::{Reference, parse as parse_references};
 pub use reopen::{Reopened, reopen};

@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for DropCaches {
         impl<'de> Visitor<'de> for ListOrMap {
             type Value = DropCaches;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("`[guest, host]`, or a map with `of` and `optional`")
+                f.write_str("a list of `guest` and `host`, or a section with keys,")
             }
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<DropCaches, A::Error> {
                 let of = Vec::deserialize(SeqAccessDeserializer::new(list))?;

@@ -231,23 +231,29 @@ fn the_experiment_as_run_has_the_overrides() {
 #[test]
 fn files_of_this_machine_that_are_not_there_are_3() {
     let folder = folder_with(
-        "hosts:\n  pi: { ssh: { address: 192.0.2.7, identity: keys/id } }\n  spare: { ssh: { address: 192.0.2.8, identity: spare } }\n\
+        "hosts:\n  pi: { ssh: { address: 192.0.2.7, identity: keys/id } }\n  vm: { vagrant: { directory: vms } }\n  spare: { ssh: { address: 192.0.2.8, identity: spare } }\n\
          environments:\n  a: { container: { build: images/a } }\n  b: { container: { build: images/b } }\n  c: { container: { build: images/c } }\n\
-         workloads: { nap: { run: sleep 1 } }\nmatrix: [{ host: pi, environment: [a, b] }]\n",
+         workloads: { nap: { run: sleep 1 } }\nmatrix: [{ host: [pi, vm], environment: [a, b] }]\n",
     );
     fs::create_dir_all(folder.path().join("images/a")).unwrap();
     let (_, stderr) = texts(&runner(folder.path(), &["check", "nap.yaml"]));
-    for text in ["no `images/a/Dockerfile`", "no folder `images/b`", "no file `keys/id`", "nap.yaml:2:46"] {
+    for text in [
+        "no `images/a/Dockerfile`",
+        "no folder `images/b`",
+        "no file `keys/id`",
+        "nap.yaml:2:46",
+        "no `vms/Vagrantfile`",
+    ] {
         assert!(stderr.contains(text), "{text}: {stderr}");
     }
-    assert_eq!(stderr.matches('×').count(), 3, "what the plan does not use is not looked for: {stderr}");
-    for file in ["images/a/Dockerfile", "images/b/Dockerfile", "keys/id"] {
+    assert_eq!(stderr.matches('×').count(), 4, "what the plan does not use is not looked for: {stderr}");
+    for file in ["images/a/Dockerfile", "images/b/Dockerfile", "keys/id", "vms/Vagrantfile"] {
         let path = folder.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "").unwrap();
     }
     let (stdout, stderr) = texts(&runner(folder.path(), &["check", "nap.yaml"]));
-    assert_eq!((stdout.as_str(), stderr.as_str()), ("nap.yaml: ok, 2 cells, 20 trials\n", ""));
+    assert_eq!((stdout.as_str(), stderr.as_str()), ("nap.yaml: ok, 4 cells, 40 trials\n", ""));
 }
 
 #[test]

@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use crate::lab::{self, Experiment, Run, eventually};
 
+/// The image that `lab/up` makes for this.
+const IMAGE: &str = "runner-lab-vagrant";
+
 /// Two machines of one Vagrantfile, and `yaml` for the hosts `vm1` and `vm2`; `after` is what becomes of them.
 fn experiment(after: &str, yaml: &str) -> Experiment {
     let hosts = ["1", "2"].map(|number| {
@@ -16,13 +19,12 @@ fn experiment(after: &str, yaml: &str) -> Experiment {
     });
     let experiment = Experiment::new(&format!("hosts:\n{}{yaml}", hosts.concat()));
     let vms = experiment.path().join("vms");
-    copy_keys(&vms.join("keys"));
+    fs::create_dir(&vms).unwrap();
     let home = std::env::var("HOME").unwrap();
     let own = own(&experiment);
     let text = format!(
         r#"Vagrant.configure("2") do |config|
   config.vm.synced_folder ".", "/vagrant", disabled: true
-  config.vm.synced_folder "keys", "/etc/ssh/lab", type: "docker"
   config.ssh.username = "bench"
   config.ssh.private_key_path = "{home}/.local/share/runner-lab/id_ed25519"
   config.ssh.insert_key = false
@@ -30,15 +32,14 @@ fn experiment(after: &str, yaml: &str) -> Experiment {
     config.vm.define name do |machine|
       machine.vm.provider "docker" do |docker|
         docker.name = "{own}-#{{name}}"
-        docker.image = "{}"
+        docker.image = "{IMAGE}"
         docker.has_ssh = true
         docker.create_args = ["--security-opt", "systempaths=unconfined"]
       end
     end
   end
 end
-"#,
-        image()
+"#
     );
     fs::write(vms.join("Vagrantfile"), text).unwrap();
     experiment
@@ -48,20 +49,6 @@ end
 fn own(experiment: &Experiment) -> String {
     let name = experiment.path().file_name().unwrap().to_string_lossy().into_owned();
     format!("vagrant{}", name.replace(|c: char| !c.is_alphanumeric(), ""))
-}
-
-/// The image that the lab's machines have.
-fn image() -> String {
-    lab::docker(&["inspect", "--format", "{{.Config.Image}}", "lattepanda-a"])
-}
-
-/// Keys as `lab/up` gives them to its machines.
-fn copy_keys(to: &std::path::Path) {
-    fs::create_dir_all(to).unwrap();
-    let from = format!("{}/.local/share/runner-lab/hosts/lattepanda-a", std::env::var("HOME").unwrap());
-    for file in fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
-        fs::copy(file.path(), to.join(file.file_name())).unwrap();
-    }
 }
 
 /// Name and state of each container of an experiment.
@@ -100,7 +87,8 @@ fn clean(experiment: &Experiment) -> Output {
     command.current_dir(experiment.path()).args(["clean", "--no-lock"]).output().unwrap()
 }
 
-const QUICK: &str = "workloads: { w: { run: 'true' } }\nmatrix: [{ host: vm1 }]\nrepetitions: 1\n";
+const QUICK: &str =
+    "workloads: { w: { run: 'true' } }\nmatrix: [{ host: vm1, environment: native }]\nrepetitions: 1\n";
 
 #[test]
 fn two_machines_of_one_folder_measure_their_network_and_are_gone() {
@@ -109,7 +97,7 @@ fn two_machines_of_one_folder_measure_their_network_and_are_gone() {
         "workloads:\n  w:\n    services: { server: { run: 'iperf3 --server --port {{ port }}', host: vm2, ready: { port: '{{ port }}' } } }\n\
          \x20   run: [iperf3, --client, '{{ services.server.address }}', --port, '{{ services.server.port }}', --time, '1', --json]\n\
          \x20   metrics: { tool: iperf3 }\n    prepare: [{ drop_caches: [guest, host] }]\n\
-         matrix: [{ host: vm1 }]\nrepetitions: 2\n",
+         matrix: [{ host: vm1, environment: native }]\nrepetitions: 2\n",
     );
     let run = experiment.run(&["--verbose"]);
     run.assert_ok();
@@ -125,10 +113,10 @@ fn two_machines_of_one_folder_measure_their_network_and_are_gone() {
         assert!(run.stderr.contains(said), "{said}: {}", run.stderr);
     }
     let facts = facts(&run, "vm1");
-    assert!(facts["box"].as_str().unwrap().starts_with(&format!("{} ", image())), "{facts}");
+    assert!(facts["box"].as_str().unwrap().starts_with("runner-lab-vagrant "), "{facts}");
     assert_eq!(
         (facts["provider"].as_str(), facts["synced folders"].as_str()),
-        (Some("docker"), Some("/etc/ssh/lab: docker"))
+        (Some("docker"), Some("none"))
     );
     assert!(facts["Vagrant"].is_string() && facts["came up in"].as_str().unwrap().ends_with(" s"), "{facts}");
     assert!(run.report().contains("synced folders"), "{}", run.report());
@@ -174,7 +162,7 @@ fn machines_are_given_back_as_the_file_says_and_running_ones_go_on() {
 fn slow() -> Experiment {
     experiment(
         "restore",
-        "workloads: { w: { run: sleep 600 } }\nmatrix: [{ host: [vm1, vm2] }]\nrepetitions: 1\n",
+        "workloads: { w: { run: sleep 600 } }\nmatrix: [{ host: [vm1, vm2], environment: native }]\nrepetitions: 1\n",
     )
 }
 
@@ -242,23 +230,21 @@ fn what_a_killed_run_has_brought_up_is_cleaned_up() {
 
 #[test]
 fn a_vagrantfile_is_made_of_fields() {
-    let folders = "[{ type: docker, host: keys, guest: /etc/ssh/lab }, { type: docker, host: 'it''s #{1}', guest: /mnt/shared }]";
+    let folders = "[{ type: docker, host: 'it''s #{1}', guest: /mnt/shared }]";
     let fields = format!(
-        "box: '{}', user: bench, identity: ~/.local/share/runner-lab/id_ed25519, cpus: 1, memory: 256MiB, synced_folders: {folders}",
-        image()
+        "box: {IMAGE}, user: bench, identity: ~/.local/share/runner-lab/id_ed25519, cpus: 1, memory: 256MiB, synced_folders: {folders}"
     );
     let experiment = Experiment::new(&format!(
         "hosts: {{ vm: {{ vagrant: {{ provider: docker, vagrantfile: {{ {fields} }} }} }} }}\n\
-         workloads: {{ w: {{ run: 'cat /mnt/shared/word', metrics: {{ n: {{ regex: '(\\d+)' }} }} }} }}\nmatrix: [{{ host: vm }}]\nrepetitions: 1\n"
+         workloads: {{ w: {{ run: 'cat /mnt/shared/word', metrics: {{ extract: {{ n: {{ regex: '(\\d+)' }} }} }} }} }}\nmatrix: [{{ host: vm, environment: native }}]\nrepetitions: 1\n"
     ));
-    copy_keys(&experiment.path().join("keys"));
     let shared = experiment.path().join("it's #{1}");
     fs::create_dir_all(&shared).unwrap();
     fs::write(shared.join("word"), "42\n").unwrap();
     let run = experiment.run(&[]);
     run.assert_ok();
     assert_eq!(run.records[0]["measurements"][0]["value"], 42.0);
-    assert_eq!(facts(&run, "vm")["synced folders"], "/etc/ssh/lab: docker, /mnt/shared: docker");
+    assert_eq!(facts(&run, "vm")["synced folders"], "/mnt/shared: docker");
     assert_eq!(states(&experiment, ".runner/vagrant/vm"), ["not_created"]);
     let vagrantfile = experiment.path().join(".runner/vagrant/vm/Vagrantfile");
     fs::write(&vagrantfile, "Vagrant.configure('2') { |config| }\n").unwrap();

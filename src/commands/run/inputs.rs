@@ -121,10 +121,21 @@ fn hosts(experiment: &Experiment) -> BTreeMap<String, String> {
     };
     let peer = |host: &Host| host.peer_address.as_ref().map_or("", |text| text.as_str()).to_owned();
     let told = experiment.ways().into_iter().map(|(name, way)| {
-        let more = experiment.host(&name).map(|host| format!(" {}{}", peer(host), labels(host)));
+        let more = experiment
+            .host(&name)
+            .map(|host| format!(" {}{}{}", peer(host), labels(host), vagrantfile(host)));
         (name, way + &more.unwrap_or_default())
     });
     told.collect()
+}
+
+/// Which Vagrantfile a machine of Vagrant is made by, where the experiment gives one.
+fn vagrantfile(host: &Host) -> String {
+    let given = host.vagrant.as_ref().and_then(|vagrant| vagrant.vagrantfile.as_ref());
+    // What can't be written as JSON could not be read from YAML.
+    let text = given.and_then(|given| serde_json::to_string(&given.value).ok());
+    text.map(|text| format!(" Vagrantfile {}", &hexadecimal([text.as_str()])[..OF_VARIABLE]))
+        .unwrap_or_default()
 }
 
 /// Every file and folder of this machine that a workload needs in these environments.

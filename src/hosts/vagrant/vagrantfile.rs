@@ -178,7 +178,7 @@ mod tests {
         Vagrant {
             provider: provider.map(text_of),
             machine: Some(text_of("node1")),
-            vagrantfile: Some(Located::unwritten(Vagrantfile::Made(fields))),
+            vagrantfile: Some(Located::unwritten(Vagrantfile::Made(Box::new(fields)))),
             ..Vagrant::default()
         }
     }

@@ -136,12 +136,12 @@ pub enum Vagrantfile {
     /// Its text.
     Inline(Text),
     /// The fields that it is made of.
-    Made(VagrantfileFields),
+    Made(Box<VagrantfileFields>),
 }
 
 impl Vagrantfile {
     fn from_fields(fields: VagrantfileFields) -> Result<Self, String> {
-        Ok(Vagrantfile::Made(fields))
+        Ok(Vagrantfile::Made(Box::new(fields)))
     }
 
     fn from_text(text: &str) -> Result<Self, String> {
@@ -179,7 +179,8 @@ impl Vagrant {
         let Vagrant { directory, machine, provider, vagrantfile, .. } = self;
         let mut texts: Vec<&mut Text> = [directory, machine, provider].into_iter().flatten().collect();
         if let Some(Located { value: Vagrantfile::Made(fields), .. }) = vagrantfile {
-            let VagrantfileFields { base, version, memory, user, identity, synced_folders, .. } = fields;
+            let VagrantfileFields { base, version, memory, user, identity, synced_folders, .. } =
+                &mut **fields;
             texts.extend([version, memory, user, identity].into_iter().flatten().chain([base]));
             texts.extend(synced_folders.iter_mut().flat_map(|folder| {
                 let SyncedFolder { kind, host, guest } = folder;
