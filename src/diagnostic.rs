@@ -159,6 +159,14 @@ impl Problems {
 /// "did you mean `x`?" for the nearest of `known`, or the list of them when none is near.
 pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
+    let is_one_of = |candidate: &&&str| {
+        let number = candidate.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    };
+    let numbered: Vec<String> = known.iter().filter(is_one_of).map(|name| format!("`{name}`")).collect();
+    if !numbered.is_empty() {
+        return format!("name one of {}", numbered.join(", "));
+    }
     match nearest(name, known.iter().copied()) {
         Some((_, candidate)) => format!("did you mean `{candidate}`?"),
         None if known.is_empty() => "none is declared".into(),
@@ -194,6 +202,7 @@ mod tests {
         assert_eq!(suggest("repititions", ["repetitions", "run"]), "did you mean `repetitions`?");
         assert_eq!(suggest("Drop-Caches", ["drop_caches", "run"]), "did you mean `drop_caches`?");
         assert_eq!(suggest("xyz", ["native", "docker"]), "use one of `native`, `docker`");
+        assert_eq!(suggest("load", ["load-1", "load-2", "load-x"]), "name one of `load-1`, `load-2`");
         assert_eq!(suggest("x", []), "none is declared");
     }
 }

@@ -16,6 +16,7 @@
 pub mod analysis;
 pub mod cli;
 pub mod commands;
+pub mod cores;
 pub mod diagnostic;
 pub mod environments;
 pub mod error;

@@ -109,6 +109,8 @@ fn file_system(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::analysis::runs::tests::run;
 
@@ -170,7 +172,7 @@ mod tests {
     fn versions_that_outputs_tell_are_held_against_each_other() {
         let with = |version: &str| {
             let mut run = on(&[]);
-            run.records[0].details.tools.insert("iperf3".to_owned(), version.to_owned());
+            Arc::make_mut(&mut run.records[0].common).tools.insert("iperf3".to_owned(), version.to_owned());
             run
         };
         assert_eq!(changed(&with("3.9"), &with("3.12")), ["h: native: iperf3 by its outputs 3.12, was 3.9"]);

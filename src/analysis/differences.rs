@@ -9,7 +9,14 @@ use crate::metrics::TOOLS;
 use crate::record::{HostFacts, PlannedCell, Run, Status};
 
 /// The facts of a machine that can explain a difference.
-pub(super) const OF_MACHINES: [&str; 19] = [
+pub(super) const OF_MACHINES: [&str; 26] = [
+    "tasks on",
+    "platform version",
+    "region",
+    "instance type",
+    "machine image",
+    "zone",
+    "placement group",
     "kernel",
     "architecture",
     "cpu",
@@ -55,7 +62,7 @@ pub fn versions(run: &Run) -> Versions<'_> {
     let ok = run.last_attempts().filter(|record| record.status == Status::Ok);
     ok.flat_map(|record| {
         let place = (record.host.as_str(), record.environment.as_str());
-        let tools = record.details.tools.iter();
+        let tools = record.tools.iter();
         tools.map(move |(tool, version)| ((place.0, place.1, tool.as_str()), version.as_str()))
     })
     .collect()

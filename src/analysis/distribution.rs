@@ -46,8 +46,8 @@ pub fn distributions(run: &Run) -> Vec<Merged<'_>> {
     let counted =
         run.last_attempts().filter(|record| record.phase == Phase::Measure && record.status == Status::Ok);
     for record in counted {
-        let Some(place) = cells.get(record.cell.as_str()) else { continue };
-        for Distribution { name, unit, labels, histogram } in &record.details.histograms {
+        for Distribution { name, unit, labels, histogram } in &record.words().histograms {
+            let Some(place) = cells.get(record.cell.as_str()) else { continue };
             merged
                 .entry((*place, name.as_str(), unit, labels))
                 .and_modify(|all| {

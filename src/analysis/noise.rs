@@ -24,12 +24,7 @@ pub struct SuspiciousHost<'a> {
 
 /// Whether something disturbed a trial, on its own host or on that of a service.
 pub fn is_suspicious(record: &Record) -> bool {
-    record
-        .noise
-        .as_deref()
-        .into_iter()
-        .chain(record.noise_of_services.values())
-        .any(|noise| !noise.suspicious.is_empty())
+    record.words().noise.iter().any(|(_, noise)| !noise.suspicious.is_empty())
 }
 
 /// The hosts with suspicious trials among those that count, in the order of the cells, then those of services.
@@ -40,9 +35,10 @@ pub fn suspicious_hosts(run: &Run) -> Vec<SuspiciousHost<'_>> {
     }
     let counted = run.last_attempts().filter(|one| one.phase == Phase::Measure && one.status == Status::Ok);
     for record in counted {
-        let own = record.noise.as_deref().into_iter().map(|noise| (record.host.as_str(), noise));
-        let of_services = record.noise_of_services.iter().map(|(host, noise)| (host.as_str(), noise));
-        for (host, noise) in own.chain(of_services) {
+        for host in &record.watched {
+            hosts.entry(host).or_insert_with(|| SuspiciousHost::new(host)).trials += 1;
+        }
+        for (host, noise) in &record.words().noise {
             hosts.entry(host).or_insert_with(|| SuspiciousHost::new(host)).add(noise);
         }
     }
@@ -61,7 +57,6 @@ impl<'a> SuspiciousHost<'a> {
     }
 
     fn add(&mut self, noise: &Noise) {
-        self.trials += 1;
         self.suspicious += usize::from(!noise.suspicious.is_empty());
         self.throttled_by.extend(&noise.throttled_by);
         for suspicion in &noise.suspicious {

@@ -203,7 +203,7 @@ pub(super) mod tests {
 
     use super::*;
     use crate::analysis::verdict::MARGIN;
-    use crate::record::RunDirectory;
+    use crate::record::{RecordedMetric, RunDirectory};
 
     /// A run in which each cell, a workload of its name, has these values of a metric; one failed trial for none.
     pub fn run(cells: &[(&str, &str, Vec<f64>)]) -> Run {
@@ -370,9 +370,9 @@ pub(super) mod tests {
     fn elapsed_counts_where_it_is_asked_for_or_alone() {
         let mut both = run(&[("a", "m", around(1.0))]);
         for record in &mut both.records {
-            let mut elapsed = record.measurements[0].clone();
-            elapsed.name = "elapsed".to_owned();
-            record.measurements.insert(0, elapsed);
+            let own: Vec<_> = record.measured().map(|(metric, value)| (metric.clone(), value)).collect();
+            let elapsed = RecordedMetric { name: "elapsed".to_owned(), ..own[0].0.clone() };
+            record.measure([vec![(elapsed, own[0].1)], own].concat());
         }
         let metrics = |run: &Run, metric: Option<&str>| -> Vec<String> {
             let against = compare_runs(run, run, metric, MARGIN).unwrap();

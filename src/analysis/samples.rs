@@ -41,14 +41,14 @@ pub fn samples<'a>(run: &'a Run, metric: Option<&str>) -> Vec<CellSamples<'a>> {
     let of_cell = |cell: &'a PlannedCell| {
         let records = measured.get(cell.cell.as_str()).map(Vec::as_slice).unwrap_or_default();
         let ok: Vec<&Record> = records.iter().copied().filter(|record| record.status == Status::Ok).collect();
-        let mut known = metrics(ok.iter().flat_map(|record| &record.measurements));
+        let mut known = metrics(ok.iter().copied());
         let has_others = known.iter().any(|(key, _)| key.name != ELAPSED);
         known.retain(|(key, _)| match metric {
             Some(name) => key.name == name,
             None => key.name != ELAPSED || !has_others,
         });
         let sample = |(metric, better): (MetricKey, Option<Better>)| {
-            let values = ok.iter().filter_map(|record| Some(metric.find(record)?.value));
+            let values = ok.iter().filter_map(|record| metric.value(record));
             let values = sorted(&values.collect::<Vec<_>>());
             (!values.is_empty()).then_some(Sample { metric, better, values })
         };

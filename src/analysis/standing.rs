@@ -1,5 +1,6 @@
 //! How far a run is, by its records: what is done of the plan, and what failed last. Read [`Standing`].
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::is_precise;
@@ -35,12 +36,12 @@ impl Standing<'_> {
 /// How far `run` is, with at most `failures` of its failures.
 pub fn standing(run: &Run, failures: usize) -> Standing<'_> {
     // Where another attempt was to follow, the trial is not over.
-    let last = || run.last_attempts().filter(|record| record.phase == Phase::Measure && !record.repeated);
+    let last =
+        || run.last_attempts().filter(|record| record.phase == Phase::Measure && !record.words().repeated);
     let count = |status| last().filter(|record| record.status == status).count();
     let mut failed: Vec<&Record> =
         run.records.iter().filter(|record| record.status == Status::Failed).collect();
-    // RFC 3339 in UTC sorts as text.
-    failed.sort_by(|a, b| b.started.cmp(&a.started));
+    failed.sort_by_key(|record| Reverse(record.started));
     failed.truncate(failures);
     Standing {
         planned: run.manifest.planned(),
@@ -48,7 +49,7 @@ pub fn standing(run: &Run, failures: usize) -> Standing<'_> {
         ok: count(Status::Ok),
         failed: count(Status::Failed),
         interrupted: count(Status::Interrupted),
-        retried: run.records.iter().filter(|record| record.repeated).count(),
+        retried: run.records.iter().filter(|record| record.words().repeated).count(),
         failures: failed,
     }
 }
@@ -63,7 +64,7 @@ pub fn open(run: &Run) -> usize {
     let measured = run.last_attempts().filter(|record| record.phase == Phase::Measure);
     for record in measured.filter(|record| record.status == Status::Ok) {
         // The first metric decides.
-        let first = record.measurements.first().map(|measurement| measurement.value);
+        let first = record.values().first();
         values.entry(record.cell.as_str()).or_default().extend(first);
     }
     let of_cells = manifest.cells.iter().filter_map(|cell| {

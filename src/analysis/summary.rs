@@ -1,7 +1,9 @@
 //! The records of a run, boiled down to one [`Summary`] a cell and metric. Warm-up trials, trials that are
 //! not ok and attempts that were repeated are left out here and nowhere else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::convert::Infallible;
+use std::sync::Arc;
 
 use super::autocorrelation::is_dependent;
 use super::compare::Baselines;
@@ -15,8 +17,8 @@ use super::refusal::Refusal;
 use super::verdict::{Comparison, Contrast, MARGIN, judge, paired_contrast};
 use indexmap::IndexMap;
 
-use crate::metrics::Measurement;
-use crate::record::{ELAPSED, Phase, PlannedCell, Record, Run, Status};
+use crate::cores::in_order;
+use crate::record::{Common, ELAPSED, PlannedCell, Record, RecordedMetric, Run, counted};
 use crate::units::{Better, Unit};
 
 /// What is measured: values with different keys are never put together.
@@ -31,13 +33,13 @@ pub struct MetricKey {
 }
 
 impl MetricKey {
-    fn is_of(&self, measurement: &Measurement) -> bool {
-        self.name == measurement.name && self.unit == measurement.unit && self.labels == measurement.labels
+    fn is_of(&self, metric: &RecordedMetric) -> bool {
+        self.name == metric.name && self.unit == metric.unit && self.labels == metric.labels
     }
 
-    /// Its measurement in a trial. There is one at most; should there be more, the first counts.
-    pub fn find<'a>(&self, record: &'a Record) -> Option<&'a Measurement> {
-        record.measurements.iter().find(|measurement| self.is_of(measurement))
+    /// Its value in a trial. There is one at most; should there be more, the first counts.
+    pub fn value(&self, record: &Record) -> Option<f64> {
+        record.measured().find_map(|(metric, value)| self.is_of(metric).then_some(value))
     }
 }
 
@@ -86,49 +88,69 @@ pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
 /// The same, compared with the cells that have the settings of `baseline`: axis name to value.
 pub fn summarise_against<'a>(run: &'a Run, baseline: &BTreeMap<String, String>) -> Vec<Summary<'a>> {
     let cells = &run.manifest.cells;
-    let mut counted: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
-    for record in run.last_attempts() {
-        if record.phase == Phase::Measure && record.status == Status::Ok {
-            counted.entry(&record.cell).or_default().push(record);
-        }
-    }
+    let counted = run.by_cell().into_iter().map(|(cell, records)| (cell, counted(records).collect()));
+    let counted: HashMap<&str, Vec<&Record>> = counted.collect();
     let records_of = |cell: &PlannedCell| counted.get(cell.cell.as_str()).into_iter().flatten();
     let metrics_of = |workload: &str| {
         let of_workload = cells.iter().filter(|cell| cell.workload == workload);
-        metrics(of_workload.flat_map(records_of).flat_map(|record| &record.measurements))
+        metrics(of_workload.flat_map(records_of).copied())
     };
     let workloads: BTreeSet<_> = cells.iter().map(|cell| cell.workload.as_str()).collect();
     let metrics: BTreeMap<_, _> = workloads.into_iter().map(|name| (name, metrics_of(name))).collect();
-    let all = cells
-        .iter()
-        .flat_map(|cell| metrics[cell.workload.as_str()].iter().cloned().map(move |metric| (cell, metric)));
     let baselines = Baselines::new(cells, baseline);
-    let mut contrasts = Vec::new();
     let of_cell = |cell: &PlannedCell| counted.get(cell.cell.as_str()).map_or(&[][..], Vec::as_slice);
-    let mut summaries: Vec<Summary<'_>> = all
-        .map(|(cell, (metric, better))| {
-            let own = summary(cell, metric, better, of_cell(cell));
+    let with_contrasts = |_: &mut (), place: usize| {
+        let cell: &'a PlannedCell = &cells[place];
+        let one = |(metric, better): &(MetricKey, Option<Better>)| {
+            let own = summary(cell, metric.clone(), *better, of_cell(cell));
             let baseline = baselines.of(cell);
-            let contrast = |other| paired_contrast(&own.values, &sample(of_cell(other), &own.metric));
-            contrasts.push(baseline.map(contrast));
-            Summary { baseline, ..own }
-        })
-        .collect();
+            let contrast =
+                |other| paired_contrast(&own.values, &sample(&column(of_cell(other), &own.metric)));
+            let contrast = baseline.map(contrast);
+            (Summary { baseline, ..own }, contrast)
+        };
+        metrics[cell.workload.as_str()].iter().map(one).collect::<Vec<_>>()
+    };
+    let (mut summaries, mut contrasts) = (Vec::new(), Vec::new());
+    let take = |of_cell: Vec<(Summary<'a>, Option<Result<Contrast, Refusal>>)>| -> Result<(), Infallible> {
+        let (own, with) = of_cell.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+        summaries.extend(own);
+        contrasts.extend(with);
+        Ok(())
+    };
+    let Ok(()) = in_order(cells.len(), || (), with_contrasts, take);
     compare(&mut summaries, contrasts);
     summaries
 }
 
-/// Repetition and value of each record that has the metric.
-fn sample(records: &[&Record], metric: &MetricKey) -> Vec<(u32, f64)> {
-    records.iter().filter_map(|record| Some((record.repetition, metric.find(record)?.value))).collect()
+/// A trial that has the metric, and what it is there.
+type Found<'a> = (&'a Record, &'a RecordedMetric, f64);
+
+fn column<'a>(records: &[&'a Record], metric: &MetricKey) -> Vec<Found<'a>> {
+    let mut last: Option<(&Arc<Common>, Option<usize>)> = None;
+    let found = records.iter().filter_map(|&record| {
+        // Neighbours mostly have it in the same place.
+        let place = match last.filter(|(common, _)| Arc::ptr_eq(common, &record.common)) {
+            Some((_, place)) => place,
+            None => record.metrics.iter().position(|own| metric.is_of(own)),
+        };
+        last = Some((&record.common, place));
+        Some((record, record.metrics.get(place?)?, *record.values().get(place?)?))
+    });
+    found.collect()
+}
+
+/// Repetition and value of each.
+fn sample(column: &[Found<'_>]) -> Vec<(u32, f64)> {
+    column.iter().map(|(record, _, value)| (record.repetition, *value)).collect()
 }
 
 /// The same values by the clock: repetitions that were tried again, or in a later sitting, are not in the order of
 /// their numbers.
-fn in_time(records: &[&Record], metric: &MetricKey) -> Vec<f64> {
-    let mut records = records.to_vec();
-    records.sort_by(|one, other| one.started.cmp(&other.started));
-    records.into_iter().filter_map(|record| Some(metric.find(record)?.value)).collect()
+fn in_time(column: &[Found<'_>]) -> Vec<f64> {
+    let mut column: Vec<_> = column.iter().map(|(record, _, value)| (record.started, *value)).collect();
+    column.sort_by_key(|(started, _)| *started);
+    column.into_iter().map(|(_, value)| value).collect()
 }
 
 /// One cell and metric by the records that count, without what it is compared with.
@@ -138,20 +160,19 @@ fn summary<'a>(
     better: Option<Better>,
     records: &[&Record],
 ) -> Summary<'a> {
-    let values = sample(records, &metric);
-    let is_disturbed = |record: &&&Record| is_suspicious(record) && metric.find(record).is_some();
+    let column = column(records, &metric);
+    let values = sample(&column);
     let mut sorted: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
     let far = outliers(&sorted).unwrap_or_default();
-    let in_time = in_time(records, &metric);
+    let in_time = in_time(&column);
     sorted.sort_by(f64::total_cmp);
-    let fixed = records.iter().filter_map(|record| Some(metric.find(record)?.fixed));
-    let mean = Mean::of(&metric.unit, fixed, &sorted);
+    let mean = Mean::of(&metric.unit, column.iter().map(|(_, metric, _)| metric.fixed), &sorted);
     let described = |sample: Description| Description { mean: mean.value(&sorted), ..sample };
     Summary {
         cell,
         better,
         ok: sorted.len(),
-        suspicious: records.iter().filter(is_disturbed).count(),
+        suspicious: column.iter().filter(|(record, ..)| is_suspicious(record)).count(),
         sample: describe(&sorted).map(described),
         mean,
         mean_interval: mean.interval(&sorted),
@@ -196,15 +217,20 @@ fn compare(summaries: &mut [Summary<'_>], contrasts: Vec<Option<Result<Contrast,
     }
 }
 
-/// The different metrics among `measurements`, in the order of first appearance.
-pub(super) fn metrics<'a>(
-    measurements: impl Iterator<Item = &'a Measurement>,
-) -> Vec<(MetricKey, Option<Better>)> {
+/// The different metrics of `records`, in the order of first appearance.
+pub(super) fn metrics<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<(MetricKey, Option<Better>)> {
     let mut found: Vec<(MetricKey, Option<Better>)> = Vec::new();
-    for measurement in measurements {
-        if !found.iter().any(|(known, _)| known.is_of(measurement)) {
-            let Measurement { name, unit, labels, better, .. } = measurement.clone();
-            found.push((MetricKey { name, unit, labels }, better));
+    let mut last = None;
+    for record in records {
+        // Neighbours mostly have the same ones.
+        if last.replace(Arc::as_ptr(&record.common)) == Some(Arc::as_ptr(&record.common)) {
+            continue;
+        }
+        for metric in &record.metrics {
+            if !found.iter().any(|(known, _)| known.is_of(metric)) {
+                let RecordedMetric { name, unit, labels, better, .. } = metric.clone();
+                found.push((MetricKey { name, unit, labels }, better));
+            }
         }
     }
     if found.is_empty() {

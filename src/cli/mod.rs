@@ -159,11 +159,15 @@ Examples:
   runner clean
   runner clean results/docker-vs-native/2026-11-30T11-45-12Z
   runner clean --hosts lab/hosts.yaml                     the hosts have moved
+  runner clean --tagged 0badcafe --hosts cloud.yaml       the directory of the run is lost
 
 A run writes into ledger.jsonl what it makes on machines before it makes it, and removes the file
 when all of that is gone. Where the file is left, since the runner was killed, left by a second
 Ctrl-C, or could not reach a host, everything in it is removed here: containers, networks,
 processes and directories, and nothing that is not the run's. A run that goes on is left alone.
+
+What was launched in a cloud carries the run's id as a tag, and is found by it when the file, or the
+whole directory, is lost: give the run, or its id and a file that declares the hosts.
 
 Exit codes: 0 nothing is left, 2 wrong usage, 3 a mistake in a file, 4 something is left: it could not
 be removed, or --dry-run found it.")]
@@ -177,6 +181,9 @@ pub struct CleanArguments {
     /// A file whose hosts replace those of the same name that the runs had.
     #[arg(long, value_name = "FILE")]
     pub hosts: Option<PathBuf>,
+    /// The id of a run whose directory is gone: look for what carries it where the hosts of `--hosts` are.
+    #[arg(long, value_name = "RUN_ID", requires = "hosts", conflicts_with = "runs")]
+    pub tagged: Vec<String>,
     /// Say what is left, and remove nothing.
     #[arg(long)]
     pub dry_run: bool,

@@ -9,7 +9,7 @@ use super::experiment::{self, Experiment};
 use crate::cli::CheckArguments;
 use crate::environments::DEFAULT_WORKDIR;
 use crate::error::{EXIT_FILE, EXIT_OK, EXIT_WORLD, Error};
-use crate::hosts::{Needs, reach};
+use crate::hosts::{Needs, foresee, reach};
 use crate::metrics;
 use crate::plan::Cell;
 use crate::plan::substitute::Context;
@@ -45,12 +45,22 @@ fn look(experiment: &Experiment) -> Result<bool, Error> {
     let needs = needs(experiment);
     let Experiment { spec, sources, .. } = experiment;
     let one = async |(name, needs): (&String, &Needs)| {
-        reach(name, &spec.hosts[name.as_str()], sources, needs).await
+        let host = &spec.hosts[name.as_str()];
+        match foresee(name, host).await.transpose() {
+            Some(foreseen) => Err(foreseen),
+            None => Ok(reach(name, host, sources, needs).await),
+        }
     };
     let found = block_on(join_all(needs.iter().map(one)))?;
-    let hosts: Vec<_> =
-        needs.iter().zip(found).map(|((name, needs), found)| (name.as_str(), needs, found)).collect();
-    ui::check::show_hosts(spec, &hosts)
+    let (mut there, mut to_come) = (Vec::new(), Vec::new());
+    for ((name, needs), found) in needs.iter().zip(found) {
+        match found {
+            Ok(found) => there.push((name.as_str(), needs, found)),
+            Err(foreseen) => to_come.push((name.as_str(), foreseen)),
+        }
+    }
+    let are_there = there.is_empty() || ui::check::show_hosts(spec, &there)?;
+    Ok(ui::check::show_foreseen(&to_come)? && are_there)
 }
 
 /// What the plan needs of each of its hosts.

@@ -19,6 +19,9 @@ use crate::record::{self, RunDirectory};
 use crate::ui;
 
 pub(super) fn clean(arguments: &CleanArguments) -> Result<u8, Error> {
+    if !arguments.tagged.is_empty() {
+        return without_directory(arguments);
+    }
     let runs = match arguments.runs.is_empty() {
         true => record::list_ledgers(&arguments.results)?,
         false => arguments.runs.iter().map(RunDirectory::new).collect(),
@@ -55,11 +58,12 @@ fn one(arguments: &CleanArguments, directory: &RunDirectory) -> Result<bool, Err
         return Ok(arguments.runs.is_empty());
     }
     let names = hosts::variables_of(&directory.ledger())?;
-    if !directory.ledger().is_file() {
-        ui::clean::show_nothing(directory.path());
-        return Ok(true);
-    }
     let declared = experiment::read_hosts(&directory.experiment(), arguments.hosts.as_deref(), &names)?;
+    if !directory.ledger().is_file() {
+        let manifest = record::read_manifest(directory)?;
+        let runs: Vec<String> = manifest.ids().into_iter().map(str::to_owned).collect();
+        return by_tag(arguments, directory.path(), &declared, &runs);
+    }
     if arguments.dry_run {
         let left = Ledger::read(&directory.ledger(), &declared.spec.variables)?;
         match left.is_empty() {
@@ -74,6 +78,62 @@ fn one(arguments: &CleanArguments, directory: &RunDirectory) -> Result<bool, Err
     let is_clean = block_on(empty(arguments, directory.path(), &declared, &ledger))??;
     ledger.close()?;
     Ok(is_clean)
+}
+
+/// Removes what carries the ids of runs whose directories are gone.
+fn without_directory(arguments: &CleanArguments) -> Result<u8, Error> {
+    let Some(file) = &arguments.hosts else { return Ok(EXIT_OK) };
+    let declared = experiment::read_hosts(file, None, &BTreeSet::new())?;
+    let is_clean = by_tag(arguments, file, &declared, &arguments.tagged)?;
+    Ok(if is_clean { EXIT_OK } else { EXIT_WORLD })
+}
+
+/// Removes what carries the ids of `runs` where the hosts are. Returns whether nothing is left.
+fn by_tag(
+    arguments: &CleanArguments,
+    shown: &Path,
+    declared: &Hosts,
+    runs: &[String],
+) -> Result<bool, Error> {
+    if let Some(run) = runs.iter().find(|run| !is_id(run)) {
+        let message = format!("`{run}` is not the id of a run");
+        let help =
+            "it is that of the tag `runner:run`; `manifest.json` and the log of the run have it".into();
+        return Err(Error::Usage { message, help });
+    }
+    let ledger = Ledger::default();
+    let tagged = join_all(
+        declared
+            .spec
+            .hosts
+            .iter()
+            .flat_map(|(name, host)| runs.iter().map(|run| hosts::things_tagged(name, host, run))),
+    );
+    let mut known = BTreeSet::new();
+    for things in block_on(tagged)? {
+        for thing in things? {
+            // Hosts in one region see each other's.
+            if known.insert((thing.kind, thing.name.clone())) {
+                ledger.made(thing)?;
+            }
+        }
+    }
+    match ledger.left() {
+        left if left.is_empty() => {
+            ui::clean::show_nothing(shown);
+            Ok(true)
+        }
+        left if arguments.dry_run => {
+            ui::show_left(&left, shown);
+            Ok(false)
+        }
+        _ => block_on(empty(arguments, shown, declared, &ledger))?,
+    }
+}
+
+/// Only such an id is asked for: it becomes part of a question.
+fn is_id(run: &str) -> bool {
+    !run.is_empty() && run.chars().all(|letter| letter.is_ascii_alphanumeric())
 }
 
 /// Connects to every host on which something is left, and removes it.

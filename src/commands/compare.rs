@@ -80,8 +80,8 @@ fn names(runs: &[Run], sources: &[String]) -> Vec<String> {
 
 pub(super) fn must_have_metric(runs: &[Run], metric: Option<&str>) -> Result<(), Error> {
     let Some(metric) = metric else { return Ok(()) };
-    let measurements = runs.iter().flat_map(|run| &run.records).flat_map(|record| &record.measurements);
-    let known: BTreeSet<&str> = measurements.map(|measurement| measurement.name.as_str()).collect();
+    let metrics = runs.iter().flat_map(|run| &run.records).flat_map(|record| &record.metrics);
+    let known: BTreeSet<&str> = metrics.map(|metric| metric.name.as_str()).collect();
     match known.contains(metric) {
         true => Ok(()),
         false => Err(Error::Usage {

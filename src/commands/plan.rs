@@ -33,7 +33,7 @@ pub(super) fn show(
             };
             ui::plan::show_table(spec, plan, &facts)?;
         }
-        PlanFormat::Json => ui::plan::show_json(plan)?,
+        PlanFormat::Json => ui::plan::show_json(spec, plan)?,
         PlanFormat::Csv => ui::plan::show_csv(spec, plan)?,
     }
     Ok(EXIT_OK)

@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::metrics;
 use crate::plan::{Cell, Plan};
 use crate::record::{
-    FORMAT_VERSION, HostFacts, Manifest, Measurement, Phase, PlannedCell, Record, Run, RunDirectory, Status,
-    TemplateFile, read_templates,
+    FORMAT_VERSION, HostFacts, Line, Manifest, Measurement, Phase, PlannedCell, Record, Run, RunDirectory,
+    Status, TemplateFile, read_templates,
 };
 use crate::report::{Templates, check_templates};
 use crate::spec::Spec;
@@ -144,7 +144,7 @@ fn records(spec: &Spec, cell: &Cell) -> Vec<Record> {
         };
         metrics.iter().map(measurement).collect()
     };
-    let record = |repetition: u32| Record {
+    let line = |repetition: u32| Line {
         v: FORMAT_VERSION,
         trial: format!("{}#{repetition}", cell.name),
         cell: cell.name.to_string(),
@@ -176,5 +176,5 @@ fn records(spec: &Spec, cell: &Cell) -> Vec<Record> {
         outputs: Vec::new(),
         read_again: None,
     };
-    (1..=cell.repetitions.min(TRIALS)).map(record).collect()
+    (1..=cell.repetitions.min(TRIALS)).map(line).map(Record::from).collect()
 }

@@ -14,7 +14,7 @@ use self::instance::{Described, HOST_TAG, Instance, RUN_TAG, Terminated};
 use super::aws::{Aws, AwsError};
 use super::ledger::Kind;
 use super::provide::{Fate, Making, Provided, Said, Tell};
-use super::ssh::local_path;
+use super::ssh::{known_hosts, local_path};
 use super::{Machine, Thing};
 use crate::diagnostic::Sources;
 use crate::spec::Host;
@@ -27,6 +27,8 @@ const USER: &str = "ec2-user";
 /// Seconds between the looks for an instance whose launch was asked for and whose id is not known: EC2 does not
 /// show it at once.
 const LOOKS: [u64; 6] = [1, 2, 4, 8, 8, 8];
+/// How many of them where nothing tells that anything was launched.
+const LOOKS_FOR_NOTHING: usize = 3;
 
 /// Launches the instance, or finds it by its id, and logs in.
 ///
@@ -56,8 +58,10 @@ pub(super) async fn provide(
     let instance = arrival::running(name, &patience, || by_id(&aws, &id)).await?;
     let connect = || async {
         let mut provided = provided(name, ec2, sources, &instance)?;
-        // It was made just now: nobody can know its key.
-        provided.target.known_hosts = KnownHosts::First;
+        if ec2.known_hosts.is_none() {
+            // It was made just now: nobody can know its key.
+            provided.target.known_hosts = KnownHosts::First;
+        }
         super::machine(name, host, provided).await
     };
     let machine = arrival::let_in(name, &patience, connect).await?;
@@ -90,12 +94,13 @@ pub(super) async fn find(name: &str, ec2: &Ec2, sources: &Sources) -> Result<Pro
     provided(name, ec2, sources, &instance)
 }
 
-/// Whether a launch would be taken, without one: EC2 checks everything but its capacity.
+/// Who would pay for a launch, and of which image it would be. It launches nothing, not even as a rehearsal: what
+/// answers may be no AWS, and not know of those.
 ///
 /// # Errors
-/// Why it would not.
-pub(super) async fn rehearse(name: &str, ec2: &Ec2) -> Result<(), TransportError> {
-    launch::rehearse(&aws(name, ec2), name, ec2).await
+/// When we are not let in, or the image can't be used.
+pub(super) async fn foresee(name: &str, ec2: &Ec2) -> Result<String, TransportError> {
+    launch::foresee(&aws(name, ec2), name, ec2).await
 }
 
 /// Terminates the instance of `thing`, by its id or by the run's tags.
@@ -144,7 +149,15 @@ pub(super) async fn release(
 /// # Errors
 /// When EC2 can't be asked.
 pub(super) async fn things(name: &str, ec2: &Ec2, run: &str) -> Result<Vec<Thing>, TransportError> {
-    let found = tagged(&aws(name, ec2), run, None).await?;
+    let aws = aws(name, ec2);
+    let mut found = tagged(&aws, run, None).await?;
+    for seconds in LOOKS.into_iter().take(LOOKS_FOR_NOTHING) {
+        if !found.is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        found = tagged(&aws, run, None).await?;
+    }
     let living = found.iter().filter(|instance| !instance.is_over());
     Ok(living.map(|instance| thing(name, run, &instance.id)).collect())
 }
@@ -203,7 +216,7 @@ fn provided(
         user: Some(ec2.user.as_ref().map_or(USER, |user| user.as_str()).to_owned()),
         identity: ec2.identity.as_ref().map(|path| local_path(path, sources)),
         jump: ec2.jump.as_ref().map(|jump| jump.value.clone()),
-        known_hosts: KnownHosts::Default,
+        known_hosts: known_hosts(ec2.known_hosts.as_ref(), sources),
         config: None,
         reconnect: ec2.reconnect.map_or(DEFAULT_RECONNECT, |time| time.0),
     };

@@ -285,33 +285,57 @@ fn started_by(run: &str) -> String {
     format!("runner-{run}")
 }
 
+/// Everything that carries the tags of the run on the cluster, for a ledger that is lost.
+///
+/// # Errors
+/// When AWS can't be asked.
+pub(super) async fn things(name: &str, ecs: &Ecs, run: &str) -> Result<Vec<Thing>, TransportError> {
+    let left = Left::find(name, ecs, run).await?;
+    let is_empty = left.tasks.is_empty() && left.definitions.is_empty();
+    let thing = || Thing { host: name.into(), kind: Kind::Tasks, name: started_by(run), run: run.into() };
+    Ok((!is_empty).then(thing).into_iter().collect())
+}
+
 /// Stops every task of the run that `thing` tells of, and deregisters their definitions.
 ///
 /// # Errors
 /// When AWS refuses.
 pub(super) async fn release(name: &str, ecs: &Ecs, thing: &Thing) -> Result<Fate, TransportError> {
-    let aws = Aws::new(name, ecs.region.as_ref(), ecs.profile.as_ref());
-    let cluster = ecs.cluster.as_ref().map_or("default", |cluster| cluster.as_str());
-    let run = started_by(&thing.run);
-    let mut fate = Fate::Gone;
-    let list = ["ecs", "list-tasks", "--cluster", cluster, "--started-by", &run];
-    let tasks: TaskList = match aws.ask(&list).await {
-        // A cluster that is gone has no tasks.
-        Err(error) if error.code == "ClusterNotFoundException" => TaskList::default(),
-        asked => asked?,
-    };
-    for task in tasks.arns() {
-        let _: Stopped = aws.ask(&["ecs", "stop-task", "--cluster", cluster, "--task", task]).await?;
-        fate = Fate::Removed;
+    let left = Left::find(name, ecs, &thing.run).await?;
+    for task in &left.tasks {
+        let _: Stopped =
+            left.aws.ask(&["ecs", "stop-task", "--cluster", &left.cluster, "--task", task]).await?;
     }
-    let list = ["ecs", "list-task-definitions", "--family-prefix", &run, "--status", "ACTIVE"];
-    let definitions: Definitions = aws.ask(&list).await?;
-    for definition in definitions.arns() {
-        let _: Value =
-            aws.ask(&["ecs", "deregister-task-definition", "--task-definition", definition]).await?;
-        fate = Fate::Removed;
+    for definition in &left.definitions {
+        let words = ["ecs", "deregister-task-definition", "--task-definition", definition];
+        let _: Value = left.aws.ask(&words).await?;
     }
-    Ok(fate)
+    Ok(if left.tasks.is_empty() && left.definitions.is_empty() { Fate::Gone } else { Fate::Removed })
+}
+
+/// What there is of a run.
+struct Left {
+    aws: Aws,
+    cluster: String,
+    tasks: Vec<String>,
+    definitions: Vec<String>,
+}
+
+impl Left {
+    async fn find(name: &str, ecs: &Ecs, run: &str) -> Result<Left, TransportError> {
+        let aws = Aws::new(name, ecs.region.as_ref(), ecs.profile.as_ref());
+        let cluster = ecs.cluster.as_ref().map_or("default", |cluster| cluster.as_str()).to_owned();
+        let run = started_by(run);
+        let list = ["ecs", "list-tasks", "--cluster", &cluster, "--started-by", &run];
+        let tasks: TaskList = match aws.ask(&list).await {
+            // A cluster that is gone has no tasks.
+            Err(error) if error.code == "ClusterNotFoundException" => TaskList::default(),
+            asked => asked?,
+        };
+        let list = ["ecs", "list-task-definitions", "--family-prefix", &run, "--status", "ACTIVE"];
+        let definitions: Definitions = aws.ask(&list).await?;
+        Ok(Left { aws, cluster, tasks: tasks.into_arns(), definitions: definitions.into_arns() })
+    }
 }
 
 /// The way to a cluster itself: there is none.

@@ -41,7 +41,7 @@ use lock::Lock;
 pub use lock::{Claim, lock_all};
 pub use probe::{Sensors, degrees, find_probes, temperature};
 use provide::Provided;
-pub use provide::{Fate, Making, Said, Tell, is_kept, provide, release};
+pub use provide::{Fate, Making, Said, Tell, foresee, is_kept, provide, release, things_tagged};
 pub use reach::{Clock, Needs, Reached, Workdir, reach};
 pub use ssh::local_path;
 

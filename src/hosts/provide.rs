@@ -94,6 +94,31 @@ pub(super) async fn down(
     }
 }
 
+/// Everything that was made for the run where the host `name` is and still is there, found by its tags: for a ledger
+/// that is lost. Hosts that carry no tags tell nothing.
+///
+/// # Errors
+/// When it can't be asked for.
+pub async fn things_tagged(name: &str, host: &Host, run: &str) -> Result<Vec<Thing>, TransportError> {
+    match host.kind() {
+        Kind::Ec2(ec2) if ec2.instance_id.is_none() => ec2::things(name, ec2, run).await,
+        Kind::Ecs(ecs) => ecs::things(name, ecs, run).await,
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// What can be said of a host that is not there before a run makes it: who would pay for it, and what it would be
+/// made of. `None` of one that can be looked at. Nothing is made.
+///
+/// # Errors
+/// Why it could not be made.
+pub async fn foresee(name: &str, host: &Host) -> Result<Option<String>, TransportError> {
+    match host.kind() {
+        Kind::Ec2(ec2) if ec2.instance_id.is_none() => ec2::foresee(name, ec2).await.map(Some),
+        _ => Ok(None),
+    }
+}
+
 /// Whether `thing` is a machine whose disk stays when it is given back, with what is on it.
 pub fn is_kept(thing: &Thing) -> bool {
     thing.kind == super::Kind::Vagrant && vagrant::is_kept(thing)

@@ -17,13 +17,18 @@ pub(super) fn target(name: &str, fields: &SshFields, sources: &Sources) -> SshTa
         user: fields.user.as_ref().map(|user| user.value.clone()),
         identity: fields.identity.as_ref().map(path),
         jump: fields.jump.as_ref().map(|jump| jump.value.clone()),
-        known_hosts: match &fields.known_hosts {
-            None => KnownHosts::Default,
-            Some(text) if text.as_str() == "accept-new" => KnownHosts::AcceptNew,
-            Some(text) => KnownHosts::File(path(text)),
-        },
+        known_hosts: known_hosts(fields.known_hosts.as_ref(), sources),
         config: fields.config.as_ref().map(path),
         reconnect: fields.reconnect.map_or(DEFAULT_RECONNECT, |time| time.0),
+    }
+}
+
+/// The host keys that the text of `known_hosts` stands for.
+pub(super) fn known_hosts(text: Option<&Text>, sources: &Sources) -> KnownHosts {
+    match text {
+        None => KnownHosts::Default,
+        Some(text) if text.as_str() == "accept-new" => KnownHosts::AcceptNew,
+        Some(text) => KnownHosts::File(local_path(text, sources)),
     }
 }
 

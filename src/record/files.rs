@@ -18,15 +18,27 @@ pub(super) const UNFINISHED: &str = ".runner-unfinished-";
 
 /// Makes `path` hold exactly `bytes`, with the folders above it: written beside it, synced, renamed.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
-    replace_file(path, bytes, File::sync_all)
+    write_file_with(path, |out| out.write_all(bytes))
+}
+
+/// Makes `path` hold exactly what `write` writes, in the same way.
+pub fn write_file_with(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), RecordError> {
+    replace_file(path, write, File::sync_all)
 }
 
 /// The same for what is of no use after a power cut: written beside it and renamed.
 fn write_for_now(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
-    replace_file(path, bytes, |_| Ok(()))
+    replace_file(path, |out| out.write_all(bytes), |_| Ok(()))
 }
 
-fn replace_file(path: &Path, bytes: &[u8], sync: fn(&File) -> io::Result<()>) -> Result<(), RecordError> {
+fn replace_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    sync: fn(&File) -> io::Result<()>,
+) -> Result<(), RecordError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let replace = || {
         fs::create_dir_all(folder)?;
@@ -35,7 +47,7 @@ fn replace_file(path: &Path, bytes: &[u8], sync: fn(&File) -> io::Result<()>) ->
             .prefix(UNFINISHED)
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder)?;
-        file.write_all(bytes)?;
+        write(&mut file)?;
         sync(file.as_file())?;
         file.persist(path).map_err(|error| error.error)?;
         Ok(())

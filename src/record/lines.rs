@@ -1,21 +1,29 @@
-//! The lines of `records.jsonl` as records: read piece by piece, since the file may be larger than what is kept of it,
-//! and parsed on all cores. Read [`read_records`].
+//! The lines of `records.jsonl` as records: read piece by piece on all cores, since the file is larger than what is kept
+//! of it. Read [`read_records`].
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a run on disk")]
 
 use std::cmp::Ordering;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::thread;
+use std::sync::Mutex;
 
+use memchr::memchr;
 use serde::Deserialize;
 
+use super::files::read_file;
+use super::known::{Commons, Known};
 use super::tail::is_torn;
-use super::{FORMAT_VERSION, Record, RecordError};
+use super::{FORMAT_VERSION, Line, Record, RecordError, RunDirectory};
+use crate::cores::in_order;
 
-/// How many bytes are read before they are parsed.
-const PIECE: usize = 4 << 20;
+/// How many bytes a core reads before it parses them.
+const PIECE: u64 = 1 << 20;
+/// And how many more at a time to find the end of the last line.
+const MORE: usize = 4 << 10;
 
 /// Why a line is no record.
 enum Fault {
@@ -33,101 +41,138 @@ enum Fault {
 /// A line that is no record, or of a newer format.
 pub(super) fn read_records(path: &Path, warnings: &mut Vec<String>) -> Result<Vec<Record>, RecordError> {
     let failed = |error| RecordError::new("read", path, error);
-    let mut file = File::open(path).map_err(failed)?;
-    let (mut records, mut rest, mut lines) = (Vec::new(), Vec::new(), 0);
-    loop {
-        let is_end = read_piece(&mut file, &mut rest).map_err(failed)?;
-        let end = match is_end {
-            true => rest.len(),
-            false => rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place + 1),
-        };
-        for part in parse_all(&rest[..end], is_end) {
-            let (mut found, count, fault) = part;
-            records.append(&mut found);
-            lines += count;
-            match fault {
-                None => {}
-                Some(Fault::Torn) => {
-                    warnings.push(format!("line {lines} of records.jsonl is half-written and left out"));
-                }
-                Some(Fault::Newer(version)) => refuse_newer(version, path)?,
-                Some(Fault::Wrong(error)) => {
-                    return Err(RecordError::new("read", path, format!("line {lines}: {error}"))
-                        .with_hint("restore the file, for example from version control"));
-                }
+    let file = File::open(path).map_err(failed)?;
+    let size = file.metadata().map_err(failed)?.len();
+    let all = Mutex::default();
+    let (mut records, mut lines) = (Vec::new(), 0);
+    let read = |reader: &mut Reader<'_>, number: usize| {
+        let start = number as u64 * PIECE;
+        reader.read(&file, start..start + PIECE, size)
+    };
+    let take = |piece: io::Result<Parsed>| {
+        let Parsed { records: mut found, lines: count, fault } = piece.map_err(failed)?;
+        found.iter_mut().for_each(|record: &mut Record| record.line += lines);
+        records.append(&mut found);
+        lines += count;
+        match fault {
+            None => Ok(()),
+            Some(Fault::Torn) => {
+                warnings.push(format!("line {lines} of records.jsonl is half-written and left out"));
+                Ok(())
+            }
+            Some(Fault::Newer(version)) => refuse_newer(version, path),
+            Some(Fault::Wrong(error)) => {
+                Err(RecordError::new("read", path, format!("line {lines}: {error}"))
+                    .with_hint("restore the file, for example from version control"))
             }
         }
-        if is_end {
-            return Ok(records);
+    };
+    in_order(size.div_ceil(PIECE) as usize, || Reader::new(&all), read, take)?;
+    Ok(records)
+}
+
+/// Every line of a run whole, in the order of the file and up to the first that is none: [`Record::line`] is a place
+/// among them.
+pub fn read_lines(directory: &RunDirectory) -> Result<Vec<Line>, RecordError> {
+    let bytes = read_file(&directory.records())?;
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    Ok(lines.map_while(|line| serde_json::from_slice(line).ok()).collect())
+}
+
+/// What a core keeps from piece to piece.
+struct Reader<'a> {
+    known: Known<'a>,
+    bytes: Vec<u8>,
+}
+
+/// The records of a piece, how many lines it has up to the first fault, and that fault.
+struct Parsed {
+    records: Vec<Record>,
+    lines: u32,
+    fault: Option<Fault>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(all: &'a Mutex<Commons>) -> Self {
+        Reader { known: Known::new(all), bytes: Vec::new() }
+    }
+
+    /// The records of the lines that begin in `piece` of a file with `size` bytes.
+    fn read(&mut self, file: &File, piece: Range<u64>, size: u64) -> io::Result<Parsed> {
+        let (lines, is_end) = lines_of(file, piece, size, &mut self.bytes)?;
+        Ok(parse(lines, is_end, &mut self.known))
+    }
+}
+
+/// The lines that begin in `piece` of a file with `size` bytes, and whether the last of the file is among them.
+fn lines_of<'a>(
+    file: &File,
+    piece: Range<u64>,
+    size: u64,
+    bytes: &'a mut Vec<u8>,
+) -> io::Result<(&'a [u8], bool)> {
+    // The byte before tells whether a line begins with the piece.
+    let from = piece.start.saturating_sub(1);
+    bytes.clear();
+    read_on(file, from, (piece.end.min(size) - from) as usize, bytes)?;
+    let begin = match piece.start {
+        0 => 0,
+        _ => memchr(b'\n', bytes).map_or(bytes.len(), |place| place + 1),
+    };
+    while begin < bytes.len() && !bytes.ends_with(b"\n") {
+        let known = bytes.len();
+        read_on(file, from + known as u64, MORE, bytes)?;
+        if known == bytes.len() {
+            break;
         }
-        rest.drain(..end);
+        if let Some(place) = memchr(b'\n', &bytes[known..]) {
+            bytes.truncate(known + place + 1);
+        }
     }
+    let is_last = from + bytes.len() as u64 >= size;
+    Ok((&bytes[begin..], is_last))
 }
 
-/// Adds the next piece; true at the end of the file.
-fn read_piece(file: &mut File, rest: &mut Vec<u8>) -> io::Result<bool> {
-    let wanted = PIECE as u64;
-    Ok(file.take(wanted).read_to_end(rest)? < PIECE)
-}
-
-/// The records of a part of whole lines, how many lines it has up to the first fault, and that fault.
-type Parsed = (Vec<Record>, usize, Option<Fault>);
-
-fn parse_all(bytes: &[u8], is_end: bool) -> Vec<Parsed> {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let parts = split(bytes, if bytes.len() < PIECE / 8 { 1 } else { cores });
-    if let [part] = parts.as_slice() {
-        return vec![parse(part, is_end)];
+/// Adds `wanted` bytes from byte `from` on, or as many as there are.
+fn read_on(file: &File, from: u64, wanted: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+    let known = bytes.len();
+    bytes.resize(known + wanted, 0);
+    let mut read = 0;
+    while read < wanted {
+        match file.read_at(&mut bytes[known + read..], from + read as u64) {
+            Ok(0) => break,
+            Ok(count) => read += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
-    let last = parts.len().saturating_sub(1);
-    thread::scope(|scope| {
-        let running: Vec<_> = parts
-            .iter()
-            .enumerate()
-            .map(|(number, part)| scope.spawn(move || parse(part, is_end && number == last)))
-            .collect();
-        running.into_iter().filter_map(|thread| thread.join().ok()).collect()
-    })
+    bytes.truncate(known + read);
+    Ok(())
 }
 
-/// `bytes` in at most `count` parts that end with a line.
-fn split(bytes: &[u8], count: usize) -> Vec<&[u8]> {
-    let (mut parts, mut rest) = (Vec::new(), bytes);
-    let size = bytes.len().div_ceil(count.max(1));
-    while rest.len() > size {
-        let Some(end) = rest[size..].iter().position(|byte| *byte == b'\n') else { break };
-        let (part, more) = rest.split_at(size + end + 1);
-        parts.push(part);
+fn parse(bytes: &[u8], is_end: bool, known: &mut Known<'_>) -> Parsed {
+    let mut parsed = Parsed { records: Vec::new(), lines: 0, fault: None };
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let (line, more) = rest.split_at(memchr(b'\n', rest).map_or(rest.len(), |place| place + 1));
         rest = more;
-    }
-    parts.push(rest);
-    parts
-}
-
-fn parse(bytes: &[u8], is_end: bool) -> Parsed {
-    let (mut records, mut count) = (Vec::new(), 0);
-    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').peekable();
-    while let Some(line) = lines.next() {
-        count += 1;
-        match serde_json::from_slice::<Record>(line) {
-            Ok(mut record) if record.v <= FORMAT_VERSION => {
-                // Room for four is made for the first.
-                record.measurements.shrink_to_fit();
-                record.outputs.shrink_to_fit();
-                records.push(record);
+        let read = known.read(line, parsed.lines);
+        parsed.lines += 1;
+        parsed.fault = match read {
+            Ok((version, record)) if version <= FORMAT_VERSION => {
+                parsed.records.push(record);
+                continue;
             }
-            Ok(record) => return (records, count, Some(Fault::Newer(record.v))),
-            Err(error) => {
-                let fault = match version(line) {
-                    Some(version) if version > FORMAT_VERSION => Fault::Newer(version),
-                    _ if is_end && lines.peek().is_none() && is_torn(line) => Fault::Torn,
-                    _ => Fault::Wrong(error),
-                };
-                return (records, count, Some(fault));
-            }
-        }
+            Ok((version, _)) => Some(Fault::Newer(version)),
+            Err(error) => Some(match version(line) {
+                Some(version) if version > FORMAT_VERSION => Fault::Newer(version),
+                _ if is_end && rest.is_empty() && is_torn(line) => Fault::Torn,
+                _ => Fault::Wrong(error),
+            }),
+        };
+        break;
     }
-    (records, count, None)
+    parsed
 }
 
 /// The version that a line says it has.
@@ -155,16 +200,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_whole_lines_and_nothing_is_lost() {
+    fn every_line_is_of_one_piece() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
         for text in ["", "a\n", "a", "aaaa\nb\ncccccccc\nd", "\n\n\n\n", "abc\ndef\nghi\n"] {
-            for count in 1..6 {
-                let parts = split(text.as_bytes(), count);
-                assert_eq!(parts.concat(), text.as_bytes());
-                assert!(parts.len() <= count.max(1), "{text:?} {count}");
-                assert!(
-                    parts[..parts.len() - 1].iter().all(|part| part.ends_with(b"\n")),
-                    "{text:?} {count}"
-                );
+            std::fs::write(&path, text).unwrap();
+            let (file, size) = (File::open(&path).unwrap(), text.len() as u64);
+            for length in 1..=size + 1 {
+                let (mut all, mut ends, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
+                for start in (0..size).step_by(length as usize) {
+                    let (lines, is_end) = lines_of(&file, start..start + length, size, &mut bytes).unwrap();
+                    assert!(
+                        is_end || lines.is_empty() || lines.ends_with(b"\n"),
+                        "{text:?} {length} {start}"
+                    );
+                    all.extend_from_slice(lines);
+                    ends.extend((!lines.is_empty()).then_some(is_end));
+                }
+                assert_eq!(all, text.as_bytes(), "{length}");
+                assert!(ends.iter().rev().skip(1).all(|is_end| !is_end), "{text:?} {length}");
+                assert!(ends.last().is_none_or(|is_end| *is_end), "{text:?} {length}");
             }
         }
     }
@@ -174,13 +229,13 @@ mod tests {
         let line = |number: usize| {
             let record = serde_json::json!({
                 "v": 1, "trial": format!("c#{number}"), "cell": "c", "workload": "w", "host": "h", "environment": "n",
-                "parameters": {}, "repetition": 1, "attempt": 1, "block": 1, "order": number, "phase": "measure",
-                "status": "ok", "stage": null, "reason": "x".repeat(1000), "started": "2026-11-30T11:45:12Z",
+                "parameters": {}, "repetition": number, "attempt": 1, "block": 1, "order": 1, "phase": "measure",
+                "status": "ok", "stage": null, "reason": "x".repeat(if number == 9 { 3 * PIECE as usize } else { number * 7919 % 9000 }), "started": "2026-11-30T11:45:12Z",
                 "elapsed_s": 1.5, "outputs": [], "measurements": [],
             });
             format!("{record}\n")
         };
-        let count = 2 * PIECE / line(0).len() + 7;
+        let count = 1000;
         let mut text: String = (1..=count).map(line).collect();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("records.jsonl");
@@ -190,7 +245,8 @@ mod tests {
             read_records(&path, &mut warnings).map(|records| (records, warnings))
         };
         let (records, warnings) = read(&text).unwrap();
-        assert!(warnings.is_empty() && records.iter().map(|record| record.order).eq(1..=count));
+        assert!(warnings.is_empty() && records.iter().map(|record| record.repetition as usize).eq(1..=count));
+        assert!(records.iter().map(|record| record.line as usize).eq(0..count));
         let (records, warnings) = read(&text[..text.len() - 9]).unwrap();
         assert_eq!(
             (records.len(), warnings),

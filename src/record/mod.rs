@@ -1,5 +1,5 @@
-//! A run on disk: the only thing that the measuring half and the reporting half share. Read [`Record`]
-//! and [`Manifest`] first, then `layout.rs` for where each file lies.
+//! A run on disk: the only thing that the measuring half and the reporting half share. Read [`Line`],
+//! [`Record`] and [`Manifest`] first, then `layout.rs` for where each file lies.
 
 mod below;
 mod change;
@@ -7,15 +7,20 @@ mod changes;
 mod error;
 mod files;
 mod inputs;
+mod kept;
+mod known;
 mod layout;
+mod line;
 mod lines;
 mod lock;
+mod mould;
 mod newest;
 mod outputs;
 mod presentation;
 mod reader;
 mod reference;
 mod reopen;
+mod started;
 mod tail;
 mod templates;
 mod tried;
@@ -25,7 +30,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Outcome;
 use crate::plan::Cell;
 
 // Parts of a record; the reading half knows them from here alone.
@@ -40,139 +44,29 @@ pub use below::{newest_in, optional_files, read_if_there, runs_below};
 pub use change::change_manifest;
 pub use changes::changes;
 pub use error::RecordError;
-pub use files::{list_folder, read_file, remove_file, write_file};
+pub use files::{list_folder, read_file, remove_file, write_file, write_file_with};
 pub use inputs::Inputs;
+pub use kept::{Common, Record, RecordedMetric, Words};
 pub use layout::{RunDirectory, directory_name};
+pub use line::Line;
+pub use lines::read_lines;
 pub use lock::{hold, is_being_written};
 pub use newest::{age, newest_run};
 pub use outputs::{OutputText, read_outputs};
 pub use presentation::{HostCost, Presentation, TableLayout};
-use reader::read_manifest;
-pub use reader::{ListedRun, Run, experiment_folder, list_ledgers, list_runs, read_run, read_status};
+pub use reader::{
+    ListedRun, Run, counted, experiment_folder, list_ledgers, list_runs, read_manifest, read_run,
+    read_status, trials,
+};
 pub use reference::{Reference, parse as parse_references};
 pub use reopen::{Reopened, reopen};
+pub use started::Started;
 pub use templates::{TEMPLATE_ENDING, TemplateFile, keep_templates, kept_templates, read_templates};
 pub use tried::Tried;
 pub use writer::RunWriter;
 
 /// The version of the format of `records.jsonl` and `manifest.json`.
 pub const FORMAT_VERSION: u32 = 1;
-
-/// The durable result of one attempt at a trial: one line of `records.jsonl`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
-    /// [`FORMAT_VERSION`] of the writer.
-    pub v: u32,
-    /// `CELL#REPETITION`, or `CELL#warmup-N`.
-    pub trial: String,
-    /// The cell's name.
-    pub cell: String,
-    /// The digest of the cell's settings, as [`PlannedCell::settings`] had it when this was measured.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub settings: String,
-    /// The workload's name.
-    pub workload: String,
-    /// The host's name.
-    pub host: String,
-    /// The environment's name.
-    pub environment: String,
-    /// The value of each parameter, as text.
-    pub parameters: BTreeMap<String, String>,
-    /// From 1, counted for each phase apart.
-    pub repetition: u32,
-    /// From 1.
-    pub attempt: u32,
-    /// The block of the planned order, from 1.
-    pub block: u32,
-    /// The place in the planned order, from 1.
-    pub order: usize,
-    /// Warm-up or measured.
-    pub phase: Phase,
-    /// How it ended.
-    pub status: Status,
-    /// Where it failed.
-    pub stage: Option<Stage>,
-    /// Why it failed.
-    pub reason: Option<String>,
-    /// Whether another attempt was to follow: this one failed for a cause that may pass.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub repeated: bool,
-    /// How each part of the trial went; missing in records of older runners.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verdicts: Option<Verdicts>,
-    /// RFC 3339, UTC.
-    pub started: String,
-    /// Wall time of the whole trial in seconds.
-    pub elapsed_s: f64,
-    /// The values, in base units.
-    pub measurements: Vec<Measurement>,
-    /// What a reader should know besides.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
-    /// Page cache around each `drop_caches`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub caches: Vec<CacheDrop>,
-    /// What `wait_idle` and `cool_down` have waited.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub waits: Vec<Wait>,
-    /// What the host was like around the measured command.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub noise: Option<Box<Noise>>,
-    /// What the other hosts of its services were like, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub noise_of_services: BTreeMap<String, Noise>,
-    /// The verdict on each rule of `expect`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub expectations: Vec<Expectation>,
-    /// What was read besides values: versions of tools, series.
-    #[serde(default, skip_serializing_if = "Details::is_empty")]
-    pub details: Details,
-    /// The kept outputs and fetched files, relative to the run's directory.
-    pub outputs: Vec<KeptOutput>,
-    /// Who read its outputs again later, and what came of it. Such a record stands beside the one that the run
-    /// has written, and counts in its place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub read_again: Option<String>,
-}
-
-impl Record {
-    /// What is kept of `outcome`; `settings` are those that the manifest has of its cell, and `outputs` its captured
-    /// outputs as they lie on disk.
-    pub fn new(outcome: &Outcome, cell: &Cell, settings: &str, outputs: Vec<KeptOutput>) -> Self {
-        Self {
-            v: FORMAT_VERSION,
-            trial: outcome.trial.id(),
-            cell: cell.name.to_string(),
-            settings: settings.to_owned(),
-            workload: cell.workload.clone(),
-            host: cell.host.clone(),
-            environment: cell.environment.clone(),
-            parameters: cell.parameters.clone(),
-            repetition: outcome.trial.repetition,
-            attempt: outcome.attempt,
-            block: outcome.trial.block,
-            order: outcome.trial.order,
-            phase: outcome.trial.phase,
-            status: outcome.status,
-            stage: outcome.stage,
-            reason: outcome.reason.clone(),
-            repeated: outcome.is_repeated,
-            verdicts: Some(outcome.verdicts),
-            started: outcome.started.clone(),
-            elapsed_s: outcome.elapsed_s,
-            measurements: outcome.measurements.clone(),
-            warnings: outcome.warnings.clone(),
-            caches: outcome.caches.clone(),
-            waits: outcome.waits.clone(),
-            noise: outcome.noise.clone().map(Box::new),
-            noise_of_services: outcome.noise_of_services.clone(),
-            expectations: outcome.expectations.clone(),
-            details: outcome.details.clone(),
-            outputs,
-            read_again: None,
-        }
-    }
-}
 
 /// The word that stands for an enum in every file, e.g. `ok` for [`Status::Ok`]: the one that serde writes.
 pub fn word(value: &impl Serialize) -> String {

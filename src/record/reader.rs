@@ -7,14 +7,16 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::files::{list_folder, read_file};
 use super::lines::{read_records, refuse_newer};
 use super::newest::age;
-use super::{HostFacts, Manifest, Phase, PlannedCell, Record, RecordError, RunDirectory, Snapshot};
+use super::{
+    Common, HostFacts, Manifest, Phase, PlannedCell, Record, RecordError, RunDirectory, Snapshot, Status,
+};
 
 /// A run as it lies on disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,12 +38,20 @@ pub struct Run {
 }
 
 impl Run {
+    /// The attempts at each trial.
+    pub fn trials(&self) -> impl Iterator<Item = &[Record]> {
+        trials(&self.records)
+    }
+
     /// The last attempt at each trial: the one that counts.
     pub fn last_attempts(&self) -> impl Iterator<Item = &Record> {
-        let is_same = |one: &Record, next: &Record| {
-            one.repetition == next.repetition && one.phase == next.phase && one.cell == next.cell
-        };
-        self.records.chunk_by(is_same).filter_map(<[Record]>::last)
+        self.trials().filter_map(<[Record]>::last)
+    }
+
+    /// The records of each cell that has some.
+    pub fn by_cell(&self) -> HashMap<&str, &[Record]> {
+        let cells = self.records.chunk_by(Record::is_of_cell);
+        cells.map(|records| (records[0].cell.as_str(), records)).collect()
     }
 
     /// The same records under another plan.
@@ -51,6 +61,21 @@ impl Run {
         self.manifest.cells = cells;
         self
     }
+}
+
+/// Those of `records` that are attempts at one trial, together: they stand side by side.
+pub fn trials(records: &[Record]) -> impl Iterator<Item = &[Record]> {
+    records.chunk_by(is_same_trial)
+}
+
+/// Those of `records` that count: the last attempts at measured trials, as far as they are ok.
+pub fn counted(records: &[Record]) -> impl Iterator<Item = &Record> {
+    let counts = |record: &&Record| record.phase == Phase::Measure && record.status == Status::Ok;
+    trials(records).filter_map(<[Record]>::last).filter(counts)
+}
+
+fn is_same_trial(one: &Record, next: &Record) -> bool {
+    one.repetition == next.repetition && one.phase == next.phase && one.is_of_cell(next)
 }
 
 /// Reads the run in directory `path`.
@@ -83,20 +108,19 @@ pub fn read_run(path: &Path) -> Result<Run, RecordError> {
 /// of the report.
 fn arrange(records: &mut Vec<Record>, cells: &[PlannedCell]) -> Vec<Record> {
     let places = places(cells);
-    let place = |record: &Record| places.get(record.cell.as_str()).copied();
+    // The name of a cell is looked for once for all records that share it.
+    let mut known: HashMap<*const Common, u32> = HashMap::new();
+    let mut place = |record: &Record| {
+        let place = known.entry(Arc::as_ptr(&record.common));
+        *place.or_insert_with(|| places.get(record.cell.as_str()).map_or(u32::MAX, |place| *place as u32))
+    };
     let left_out = records
-        .extract_if(.., |record| {
-            Standing::of(record, place(record).map(|place| &cells[place])) != Standing::Counts
-        })
+        .extract_if(.., |record| Standing::of(record, cells.get(place(record) as usize)) != Standing::Counts)
         .collect();
-    let attempt = |record: &Record| (place(record), record.phase, record.repetition, record.attempt);
-    records.sort_by_cached_key(attempt);
-    for twins in
-        records.chunk_by_mut(|one, next| attempt(one) == attempt(next)).filter(|twins| twins.len() > 1)
-    {
-        twins.sort_by_cached_key(|record| {
-            (record.started.parse::<Timestamp>().ok(), record.read_again.is_some())
-        });
+    records.sort_by_cached_key(|record| (place(record), record.phase, record.repetition, record.attempt));
+    let is_twin = |one: &Record, next: &Record| is_same_trial(one, next) && one.attempt == next.attempt;
+    for twins in records.chunk_by_mut(is_twin).filter(|twins| twins.len() > 1) {
+        twins.sort_by_key(|record| (record.started, record.words().read_again.is_some()));
     }
     left_out
 }
@@ -205,7 +229,11 @@ pub fn list_ledgers(results: &Path) -> Result<Vec<RunDirectory>, RecordError> {
     Ok(found)
 }
 
-pub(super) fn read_manifest(directory: &RunDirectory) -> Result<Manifest, RecordError> {
+/// What a run is, without what it has measured.
+///
+/// # Errors
+/// When `manifest.json` can't be read, or was written by a newer runner.
+pub fn read_manifest(directory: &RunDirectory) -> Result<Manifest, RecordError> {
     #[derive(Deserialize)]
     struct Version {
         format: u32,
@@ -260,16 +288,20 @@ mod tests {
         read_run(folder.path())
     }
 
+    fn named((trial, attempt): (&str, u32)) -> (String, u32) {
+        (trial.to_owned(), attempt)
+    }
+
     #[test]
     fn records_come_in_report_order_and_keep_every_digit() {
         let run =
             read(MANIFEST, &[line("a", 1, 1), line("b", 2, 2), line("b", 2, 1), line("b", 1, 1)].concat());
         let run = run.unwrap();
-        let order: Vec<_> = run.records.iter().map(|record| (&*record.trial, record.attempt)).collect();
-        assert_eq!(order, [("b#1", 1), ("b#2", 1), ("b#2", 2), ("a#1", 1)]);
-        let last: Vec<_> = run.last_attempts().map(|record| (&*record.trial, record.attempt)).collect();
-        assert_eq!(last, [("b#1", 1), ("b#2", 2), ("a#1", 1)]);
-        assert_eq!(run.records[0].measurements[0].value.to_string(), "0.1234567890123456");
+        let order: Vec<_> = run.records.iter().map(|record| (record.trial(), record.attempt)).collect();
+        assert_eq!(order, [("b#1", 1), ("b#2", 1), ("b#2", 2), ("a#1", 1)].map(named));
+        let last: Vec<_> = run.last_attempts().map(|record| (record.trial(), record.attempt)).collect();
+        assert_eq!(last, [("b#1", 1), ("b#2", 2), ("a#1", 1)].map(named));
+        assert_eq!(run.records[0].values()[0].to_string(), "0.1234567890123456");
     }
 
     #[test]
@@ -328,8 +360,8 @@ mod tests {
         };
         let lines = [of("old", 1, 1), of("new", 1, 2), line("b", 2, 1), of("new", 3, 1), line("a", 2, 1)];
         let run = read(&manifest, &lines.concat()).unwrap();
-        let counted: Vec<_> = run.records.iter().map(|record| (&*record.trial, record.attempt)).collect();
-        assert_eq!(counted, [("b#1", 2), ("a#2", 1)]);
+        let counted: Vec<_> = run.records.iter().map(|record| (record.trial(), record.attempt)).collect();
+        assert_eq!(counted, [("b#1", 2), ("a#2", 1)].map(named));
         assert_eq!(
             run.warnings,
             [

@@ -10,7 +10,7 @@ use std::path::Path;
 use super::files::UNFINISHED;
 use super::lock::lock;
 use super::tail::{Tail, tail};
-use super::{Record, RecordError, RunDirectory};
+use super::{Line, RecordError, RunDirectory};
 
 /// A run that may be written to. Nobody else can as long as it is there.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Reopened {
     ///
     /// # Errors
     /// The disk refuses.
-    pub fn append(&mut self, records: &[Record]) -> Result<(), RecordError> {
+    pub fn append(&mut self, records: &[Line]) -> Result<(), RecordError> {
         let path = self.directory.records();
         let failed = |error| RecordError::new("append to", &path, error);
         let mut lines = Vec::new();

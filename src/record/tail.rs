@@ -1,7 +1,7 @@
 //! How `records.jsonl` ends: a kill, a full disk or a power cut leaves a line of which only a part is there.
 //! Pure; the reader leaves such a line out, and who goes on with the run cuts it off. Read [`Tail`].
 
-use super::Record;
+use super::Line;
 
 /// The end of `records.jsonl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) fn tail(bytes: &[u8]) -> Tail {
 /// of its blocks never came to the disk and are zeros.
 pub(super) fn is_torn(line: &[u8]) -> bool {
     let may_be = !line.ends_with(b"\n") || line.contains(&0);
-    may_be && serde_json::from_slice::<Record>(line).is_err()
+    may_be && serde_json::from_slice::<Line>(line).is_err()
 }
 
 #[cfg(test)]

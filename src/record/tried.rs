@@ -25,7 +25,7 @@ impl Run {
         for record in self.last_attempts() {
             if let Some(tried) = all.get_mut(&(record.cell.as_str(), record.phase, record.repetition)) {
                 // One that was to be repeated, and was not any more, is as good as none.
-                tried.status = (!record.repeated).then_some(record.status);
+                tried.status = (!record.words().repeated).then_some(record.status);
             }
         }
         all

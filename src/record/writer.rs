@@ -14,7 +14,7 @@ use super::files::{
 };
 use super::lock::lock;
 use super::{
-    HostFacts, KeptOutput, Manifest, Record, RecordError, Reopened, Run, RunDirectory, Sitting, Snapshot,
+    HostFacts, KeptOutput, Line, Manifest, RecordError, Reopened, Run, RunDirectory, Sitting, Snapshot,
     Status, directory_name, word,
 };
 use crate::event::{Captured, Facts, Outcome, output_directory};
@@ -100,8 +100,7 @@ impl RunWriter {
         for path in [directory.status()].into_iter().chain(made) {
             remove_file(&path)?;
         }
-        let endings =
-            earlier.last_attempts().map(|record| (record.trial.clone(), (record.phase, record.status)));
+        let endings = earlier.last_attempts().map(|record| (record.trial(), (record.phase, record.status)));
         Ok(Self {
             directory,
             manifest,
@@ -148,11 +147,11 @@ impl RunWriter {
     }
 
     /// Keeps what became of a trial: its outputs, then its record. When this returns, both are on disk.
-    pub fn write_outcome(&mut self, outcome: &Outcome, cell: &Cell) -> Result<Record, RecordError> {
+    pub fn write_outcome(&mut self, outcome: &Outcome, cell: &Cell) -> Result<Line, RecordError> {
         let planned = self.manifest.cells.get(outcome.trial.index);
         let planned = planned.filter(|planned| planned.cell == cell.name.as_str());
         let settings = planned.map_or(&cell.id, |planned| &planned.settings);
-        let record = Record::new(outcome, cell, settings, self.write_outputs(outcome)?);
+        let record = Line::new(outcome, cell, settings, self.write_outputs(outcome)?);
         self.append(&record)?;
         self.endings.insert(record.trial.clone(), (record.phase, record.status));
         Ok(record)
@@ -213,7 +212,7 @@ impl RunWriter {
         outcome.outputs.iter().filter(says_something).map(keep).collect()
     }
 
-    fn append(&mut self, record: &Record) -> Result<(), RecordError> {
+    fn append(&mut self, record: &Line) -> Result<(), RecordError> {
         let failed = |error: std::io::Error| RecordError::new("append to", &self.directory.records(), error);
         let record = serde_json::to_value(record).map(|record| self.secrets.hide_in(record, &FREE_TEXT));
         let line = record.and_then(|record| serde_json::to_vec(&record));
@@ -260,7 +259,7 @@ mod tests {
     use super::*;
     use crate::event::{Captured, Stage, Verdicts};
     use crate::plan::{CellName, Trial};
-    use crate::record::{FORMAT_VERSION, PlannedCell, is_being_written, read_run, reopen};
+    use crate::record::{FORMAT_VERSION, PlannedCell, is_being_written, read_lines, read_run, reopen};
 
     fn manifest() -> Manifest {
         Manifest {
@@ -370,7 +369,7 @@ mod tests {
         assert_eq!(fs::read_to_string(directory.experiment()).unwrap(), "workloads: {}\n");
 
         let run = read_run(directory.path()).unwrap();
-        assert_eq!(run.records, [first, second]);
+        assert_eq!(read_lines(&run.directory).unwrap(), [first, second]);
         assert_eq!(run.manifest.counts, [("ok".to_owned(), 1)].into(), "the last attempt counts");
         assert!(run.manifest.interrupted);
         assert_eq!(run.hosts[0].facts["kernel"], "6.1");

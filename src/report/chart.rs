@@ -118,13 +118,13 @@ fn title(source: &Source<'_>, layout: &ChartLayout) -> String {
     let workloads = workloads(source, layout);
     let of_records = |workload: &String| {
         let cells = source.run.manifest.cells.iter().filter(|cell| cell.workload == *workload);
-        cells.flat_map(|cell| source.trials.of_cell(&cell.cell)).next().copied()
+        cells.flat_map(|cell| source.trials.of_cell(&cell.cell)).next()
     };
     let record = workloads.iter().find_map(of_records);
     let first = match layout.kind {
-        ChartKind::Series => record.and_then(|one| one.details.series.first()).map(|one| one.name.clone()),
+        ChartKind::Series => record.and_then(|one| one.words().series.first()).map(|one| one.name.clone()),
         ChartKind::Ecdf | ChartKind::Histogram => {
-            record.and_then(|one| one.details.histograms.first()).map(|one| one.name.clone())
+            record.and_then(|one| one.words().histograms.first()).map(|one| one.name.clone())
         }
         _ => None,
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::{Indexes, ReportError, make};
+use super::{Indexes, ReportError, make, write_samples};
 use crate::record::{RecordError, RunDirectory, optional_files, read_if_there, read_run};
 
 /// What came of a check.
@@ -55,7 +55,13 @@ pub fn check(runs: &[RunDirectory]) -> Result<Checked, ReportError> {
         for (path, text) in &files {
             checked.compare(path.clone(), text)?;
         }
-        let known: BTreeSet<&PathBuf> = files.iter().map(|(path, _)| path).collect();
+        let mut samples = Vec::new();
+        write_samples(&run, &mut samples)
+            .map_err(|error| RecordError::new("render", &directory.samples(), error))?;
+        checked.compare(directory.samples(), &String::from_utf8_lossy(&samples))?;
+        drop(samples);
+        let samples = directory.samples();
+        let known: BTreeSet<&PathBuf> = files.iter().map(|(path, _)| path).chain([&samples]).collect();
         let surplus = optional_files(directory)?.into_iter().filter(|path| !known.contains(path));
         checked.deviations.extend(surplus.map(|path| Deviation { path, fault: Fault::Surplus }));
         indexes.add(&run);

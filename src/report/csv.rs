@@ -4,13 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
+use std::io::{self, Write};
+use std::sync::Arc;
 
 use crate::analysis::{Interval, Summary};
-use crate::record::{Record, Run, Status, word};
+use crate::record::{Common, Record, Run, Status, word};
 use crate::terminal;
-
-const SAMPLES: &str =
-    "trial cell workload host environment repetition attempt phase status metric value unit";
 
 const SERIES: &str = "trial cell workload host environment repetition phase series unit seconds value";
 
@@ -18,31 +17,7 @@ const SUMMARY: &str = "cell workload host environment metric unit better planned
     mean_low mean_high median_low median_high ratio ratio_low ratio_high verdict mean_kind \
     baseline pairs p adjusted_p rank_p margin needed";
 
-type Text = Result<String, Box<dyn Error + Send + Sync>>;
-
-/// `samples.csv`: a row per attempt and metric; a row without metric for an attempt that measured nothing.
-pub(super) fn samples(run: &Run) -> Text {
-    let labels = names(run.records.iter().flat_map(|record| &record.measurements).map(|one| &one.labels));
-    let parameters = names(run.records.iter().map(|record| &record.parameters));
-    let mut writer = Writer::new(SAMPLES, &labels, &parameters)?;
-    for record in &run.records {
-        let (phase, status) = (word(&record.phase), word(&record.status));
-        let measured = record.measurements.iter().map(Some);
-        for measurement in measured.chain(record.measurements.is_empty().then_some(None)) {
-            writer.trial(record)?;
-            writer.text(&record.attempt.to_string())?;
-            writer.text(&phase)?;
-            writer.text(&status)?;
-            writer.text(measurement.map_or("", |one| &one.name))?;
-            writer.text(&number(measurement.map(|one| one.value)))?;
-            writer.text(measurement.map_or("", |one| one.unit.as_str()))?;
-            writer.values(&labels, measurement.map(|one| &one.labels))?;
-            writer.values(&parameters, Some(&record.parameters))?;
-            writer.end()?;
-        }
-    }
-    writer.finish()
-}
+pub(super) type Text = Result<String, Box<dyn Error + Send + Sync>>;
 
 /// `summary.csv`: a row per cell and metric, in base units.
 pub(super) fn summary(summaries: &[Summary<'_>]) -> Text {
@@ -99,15 +74,15 @@ pub(super) fn summary(summaries: &[Summary<'_>]) -> Text {
 /// `series.csv`: a row per point of what changes in the course of a trial; none where nothing was kept.
 pub(super) fn series(run: &Run) -> Option<Text> {
     let has_some = |record: &&Record| {
-        record.status == Status::Ok && record.details.series.iter().any(|series| !series.points.is_empty())
+        record.status == Status::Ok && record.words().series.iter().any(|series| !series.points.is_empty())
     };
     let mut records = run.last_attempts().filter(has_some).peekable();
     records.peek()?;
-    let parameters = names(run.records.iter().map(|record| &record.parameters));
+    let parameters = names(distinct(run).map(|common| &common.parameters));
     let write = || {
         let mut writer = Writer::new(SERIES, &BTreeSet::new(), &parameters)?;
         for record in records {
-            for series in &record.details.series {
+            for series in &record.words().series {
                 for (seconds, value) in &series.points {
                     writer.trial(record)?;
                     writer.text(&word(&record.phase))?;
@@ -123,6 +98,27 @@ pub(super) fn series(run: &Run) -> Option<Text> {
         writer.finish()
     };
     Some(write())
+}
+
+/// What the records have in common, for each stretch of them that shares it.
+pub(super) fn distinct(run: &Run) -> impl Iterator<Item = &Common> {
+    run.records
+        .chunk_by(|one, next| Arc::ptr_eq(&one.common, &next.common))
+        .map(|records| &*records[0].common)
+}
+
+/// Fields as they stand in a file, with commas between.
+pub(super) fn fields(texts: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<u8> {
+    let mut written = Vec::new();
+    for (index, text) in texts.into_iter().enumerate() {
+        let text = terminal::plain(text.as_ref());
+        written.extend((index > 0).then_some(b','));
+        match text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
+            true => written.extend(format!("\"{}\"", text.replace('"', "\"\"")).bytes()),
+            false => written.extend_from_slice(text.as_bytes()),
+        }
+    }
+    written
 }
 
 /// Rows written field by field: a run may have a million of them.
@@ -155,7 +151,7 @@ impl Writer {
 
     /// The columns that say which trial it is.
     fn trial(&mut self, record: &Record) -> Written {
-        for text in [&record.trial, &record.cell, &record.workload, &record.host, &record.environment] {
+        for text in [&record.trial(), &record.cell, &record.workload, &record.host, &record.environment] {
             self.text(text)?;
         }
         self.text(&record.repetition.to_string())
@@ -208,8 +204,18 @@ pub(super) fn names<'a>(maps: impl Iterator<Item = &'a BTreeMap<String, String>>
 
 /// The shortest text that reads back as the same number; nothing for a number that there is not.
 pub(super) fn number(value: Option<f64>) -> String {
-    // Adding 0 takes the sign from a 0.
-    value.filter(|value| value.is_finite()).map(|value| (value + 0.0).to_string()).unwrap_or_default()
+    let mut text = Vec::new();
+    // Nothing keeps a text from growing.
+    let _ = write_number(&mut text, value);
+    String::from_utf8(text).unwrap_or_default()
+}
+
+pub(super) fn write_number(out: &mut dyn Write, value: Option<f64>) -> io::Result<()> {
+    match value.filter(|value| value.is_finite()) {
+        // Adding 0 takes the sign from a 0.
+        Some(value) => write!(out, "{}", value + 0.0),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn ends(interval: Option<Interval>) -> [String; 2] {

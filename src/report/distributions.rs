@@ -20,7 +20,7 @@ pub(super) fn other_figures(run: &Run) -> BTreeSet<String> {
         let others = figures.filter(|figure| !BY_TRIAL.contains(figure));
         others.map(|figure| format!("{name}_{figure}")).collect::<Vec<_>>()
     };
-    let all = run.records.iter().flat_map(|record| &record.details.histograms);
+    let all = run.records.iter().flat_map(|record| &record.words().histograms);
     all.map(|found| found.name.as_str()).collect::<BTreeSet<_>>().into_iter().flat_map(of).collect()
 }
 

@@ -10,7 +10,7 @@ use super::number::{decimals, fixed, place, significant};
 use super::view::MetricTable;
 use super::{distributions, estimates};
 use crate::analysis::{Comparison, Ratio, Summary, UnlikeHost, Verdict, summarise_against, unlike_hosts};
-use crate::record::{ELAPSED, Phase, PlannedCell, Record, Run, Status, word};
+use crate::record::{ELAPSED, Phase, PlannedCell, Run, Status, counted, word};
 use crate::units::Better;
 
 /// The most sentences on differences; the tables have the others.
@@ -80,11 +80,8 @@ fn failures(run: &Run, shown: &[&Summary<'_>]) -> Vec<String> {
         let verb = if total == 1 { "trial is" } else { "trials are" };
         found.push(format!("{total} {verb} not ok ({}). See Failures.", kinds.join(", ")));
     }
-    let ok: BTreeSet<&str> = run
-        .last_attempts()
-        .filter(|record| counts_as_ok(record))
-        .map(|record| record.cell.as_str())
-        .collect();
+    let known = run.by_cell().into_iter().filter(|(_, records)| counted(records).next().is_some());
+    let ok: BTreeSet<&str> = known.map(|(cell, _)| cell).collect();
     let unknown = run.manifest.cells.iter().filter(|cell| !ok.contains(cell.cell.as_str()));
     let unknown: Vec<String> = unknown.map(|cell| cell.cell.clone()).collect();
     if !unknown.is_empty() {
@@ -99,10 +96,6 @@ fn failures(run: &Run, shown: &[&Summary<'_>]) -> Vec<String> {
         found.push(format!("{metric} was not found in {}, whose trials are ok.", some(&cells)));
     }
     found
-}
-
-fn counts_as_ok(record: &Record) -> bool {
-    record.phase == Phase::Measure && record.status == Status::Ok
 }
 
 /// Comparisons that only the host tells apart.

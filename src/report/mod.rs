@@ -19,6 +19,7 @@ mod metric_table;
 mod notes;
 mod number;
 mod panels;
+mod samples;
 mod sections;
 mod templates;
 mod trials;
@@ -34,16 +35,17 @@ use crate::analysis::{Summary, summarise};
 use crate::diagnostic::{Problem, Problems, Sources};
 use crate::record::{
     RecordError, Run, RunDirectory, TemplateFile, experiment_folder, kept_templates, list_folder, list_runs,
-    read_file, read_outputs, read_run, remove_file, write_file,
+    read_file, read_outputs, read_run, remove_file, write_file, write_file_with,
 };
 
 pub use chart::history_svg;
 pub use check::{Checked, Deviation, Fault, check};
 pub use comparison::{Compared, ComparisonView, List, Named, comparison_csv};
 pub use history::{HistoryView, history_csv};
+pub use samples::write_samples;
 pub use templates::Templates;
 
-/// The texts made from one run.
+/// The texts made from one run. `samples.csv` is too long to be one of them: see [`write_samples`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// `report.md`.
@@ -52,8 +54,6 @@ pub struct Report {
     pub html: String,
     /// `summary.csv`.
     pub summary: String,
-    /// `samples.csv`.
-    pub samples: String,
     /// `series.csv`, where a trial has kept a series.
     pub series: Option<String>,
     /// `charts/NAME.svg` and `charts/NAME.csv`.
@@ -63,15 +63,11 @@ pub struct Report {
 }
 
 impl Report {
-    /// Every file that is made of the run in `directory`, with its text; the Markdown report first.
+    /// Every file that is made of the run in `directory` but `samples.csv`, with its text; the Markdown report first.
     pub fn files(&self, directory: &RunDirectory) -> Vec<(PathBuf, &str)> {
-        let Report { markdown, html, summary, samples, series, charts, more } = self;
-        let mut files: Vec<(PathBuf, &str)> = vec![
-            (directory.report(), markdown),
-            (directory.summary(), summary),
-            (directory.samples(), samples),
-            (directory.html(), html),
-        ];
+        let Report { markdown, html, summary, series, charts, more } = self;
+        let mut files: Vec<(PathBuf, &str)> =
+            vec![(directory.report(), markdown), (directory.summary(), summary), (directory.html(), html)];
         files.extend(series.iter().map(|text| (directory.series(), text.as_str())));
         for Chart { name, svg, csv, .. } in charts {
             let path = |extension: &str| directory.charts().join(format!("{name}.{extension}"));
@@ -118,8 +114,9 @@ pub fn render_with(run: &Run, templates: &Templates) -> Result<Report, ReportErr
     rendered(run, templates, |view| {
         let listed = view.cells.iter().flat_map(|cell| &cell.trials).map(|trial| trial.trial.as_str());
         let listed: BTreeSet<_> = listed.collect();
-        let records = run.records.iter().filter(|record| listed.contains(record.trial.as_str()));
-        let outputs = records.flat_map(|record| &record.outputs);
+        let outputs = run.records.iter().filter(|record| !record.words().outputs.is_empty());
+        let outputs = outputs.filter(|record| listed.contains(record.trial().as_str()));
+        let outputs = outputs.flat_map(|record| &record.words().outputs);
         let (each, total) = (trials::BYTES_OF_OUTPUT, trials::BYTES_OF_OUTPUTS);
         let texts = read_outputs(&run.directory, outputs, each, total);
         trials::put_texts(&mut view.cells, &texts);
@@ -148,7 +145,6 @@ fn rendered(
         markdown,
         html,
         summary: text(run.directory.summary(), csv::summary(&summaries))?,
-        samples: text(run.directory.samples(), csv::samples(run))?,
         series: csv::series(run).map(|series| text(run.directory.series(), series)).transpose()?,
         charts,
         more,
@@ -224,6 +220,8 @@ fn write_run(
         write_file(&path, text.as_bytes())?;
         files.push(path);
     }
+    write_file_with(&run.directory.samples(), |out| write_samples(&run, out))?;
+    files.push(run.directory.samples());
     remove_charts(&run.directory, &files)?;
     indexes.add(&run);
     Ok(Written { files, warnings: run.warnings })

@@ -12,16 +12,17 @@ use crate::units::Unit;
 
 /// Every attempt that is not ok, those with the same stage and reason in one row.
 pub(super) fn failures(run: &Run) -> Option<Table> {
-    let last: IndexMap<_, _> = run.last_attempts().map(|record| (&record.trial, record)).collect();
-    let failed = run.records.iter().filter(|record| record.status != Status::Ok);
-    let rows = by_text(failed.map(|record| {
-        let trial = match last.get(&record.trial).filter(|last| **last != record) {
-            Some(last) if last.attempt == record.attempt => format!("{} (read again)", record.trial),
-            Some(_) => format!("{} (repeated)", record.trial),
-            None => record.trial.clone(),
+    let with_last = run.trials().flat_map(|attempts| attempts.iter().map(|one| (one, attempts.last())));
+    let failed = with_last.filter(|(record, _)| record.status != Status::Ok);
+    let rows = by_text(failed.map(|(record, last)| {
+        let (trial, words) = (record.trial(), record.words());
+        let trial = match last.filter(|last| !last.says_the_same(record)) {
+            Some(last) if last.attempt == record.attempt => format!("{trial} (read again)"),
+            Some(_) => format!("{trial} (repeated)"),
+            None => trial,
         };
-        let stage = record.stage.map_or_else(|| NOTHING.to_owned(), |stage| word(&stage));
-        let reason = record.reason.clone().unwrap_or_else(|| NOTHING.to_owned());
+        let stage = words.stage.map_or_else(|| NOTHING.to_owned(), |stage| word(&stage));
+        let reason = words.reason.clone().unwrap_or_else(|| NOTHING.to_owned());
         (trial, vec![word(&record.status), stage, reason])
     }));
     table(["trials", "status", "stage", "reason"].map(Column::text).into(), rows)
@@ -31,9 +32,10 @@ pub(super) fn failures(run: &Run) -> Option<Table> {
 pub(super) fn warnings(run: &Run, summaries: &[Summary<'_>]) -> Option<Table> {
     let files = run.warnings.iter().map(|warning| vec![NOTHING.to_owned(), warning.clone()]);
     let trials = by_text(run.records.iter().flat_map(|record| {
-        let again = record.read_again.iter().map(|what| format!("read again by {what}"));
-        let all = again.chain(record.warnings.iter().cloned());
-        all.map(|warning| (record.trial.clone(), vec![warning])).collect::<Vec<_>>()
+        let words = record.words();
+        let again = words.read_again.iter().map(|what| format!("read again by {what}"));
+        let all = again.chain(words.warnings.iter().cloned());
+        all.map(|warning| (record.trial(), vec![warning])).collect::<Vec<_>>()
     }));
     table(
         ["trials", "warning"].map(Column::text).into(),
@@ -112,7 +114,7 @@ fn by_text(trials: impl Iterator<Item = (String, Vec<String>)>) -> Vec<Vec<Strin
 /// at least those did.
 pub(super) fn caches(records: &[Record]) -> Option<Table> {
     let mut hosts: IndexMap<&str, Vec<&CacheDrop>> = IndexMap::new();
-    for drop in records.iter().flat_map(|record| &record.caches) {
+    for drop in records.iter().flat_map(|record| &record.words().caches) {
         hosts.entry(&drop.host).or_default().push(drop);
     }
     let rows = hosts.into_iter().map(|(host, drops)| {

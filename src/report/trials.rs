@@ -1,14 +1,14 @@
 //! What stands behind the numbers: every cell with its figures at full precision, its trials, and what they printed.
 //! `report.html` opens a number to it, and templates compute with it. Read [`CellView`].
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::view::Origin;
 use crate::analysis::Summary;
-use crate::record::{OutputText, Phase, Record, Run, Status, Suspicion, word};
+use crate::record::{self, OutputText, Phase, Record, Run, Status, Suspicion, word};
 use crate::terminal;
 use crate::units::{Scale, Unit};
 
@@ -154,17 +154,10 @@ pub(super) fn cells(run: &Run, summaries: &[Summary<'_>]) -> Vec<CellView> {
         let unit = shown[&quantity(summary)].clone();
         figures.entry(&summary.cell.cell).or_default().push(figure(summary, unit));
     }
-    let mut records: HashMap<&str, Vec<(&Record, bool)>> = HashMap::new();
-    for attempts in run.records.chunk_by(|one, next| one.trial == next.trial) {
-        for (index, record) in attempts.iter().enumerate() {
-            let counts =
-                index + 1 == attempts.len() && record.phase == Phase::Measure && record.status == Status::Ok;
-            records.entry(&record.cell).or_default().push((record, counts));
-        }
-    }
+    let records = run.by_cell();
     let (mut left, mut cells_left) = (LISTED, records.len());
     let cells = run.manifest.cells.iter().map(|planned| {
-        let own = records.remove(planned.cell.as_str()).unwrap_or_default();
+        let own = records.get(planned.cell.as_str()).copied().unwrap_or_default();
         // What one cell does not need is there for the next ones.
         let room = left.checked_div(cells_left).unwrap_or(left).max(1).min(left);
         let listed = own.len().min(room);
@@ -178,7 +171,7 @@ pub(super) fn cells(run: &Run, summaries: &[Summary<'_>]) -> Vec<CellView> {
             parameters: planned.parameters.clone(),
             planned: planned.planned(),
             figures: figures.remove(planned.cell.as_str()).unwrap_or_default(),
-            trials: own[..listed].iter().map(|(record, counts)| trial(record, *counts)).collect(),
+            trials: record::trials(own).flat_map(attempts).take(listed).collect(),
             unlisted: own.len() - listed,
         }
     });
@@ -231,26 +224,35 @@ fn figure(summary: &Summary<'_>, shown_unit: String) -> FigureView {
     }
 }
 
+/// The attempts at one trial.
+fn attempts(all: &[Record]) -> impl Iterator<Item = TrialView> {
+    let is_last = |index: usize| index + 1 == all.len();
+    all.iter().enumerate().map(move |(index, record)| {
+        let is_ok = record.phase == Phase::Measure && record.status == Status::Ok;
+        trial(record, is_last(index) && is_ok)
+    })
+}
+
 fn trial(record: &Record, counts: bool) -> TrialView {
-    let noise = record.noise.as_deref().into_iter().chain(record.noise_of_services.values());
-    let suspicious: std::collections::BTreeSet<Suspicion> =
-        noise.flat_map(|noise| noise.suspicious.iter().copied()).collect();
-    let values = record.measurements.iter().map(|one| (metric_name(&one.name, &one.labels), one.value));
-    let stage = record.stage.map(|stage| format!("{}: ", word(&stage))).unwrap_or_default();
+    let words = record.words();
+    let suspicious: BTreeSet<Suspicion> =
+        words.noise.iter().flat_map(|(_, noise)| noise.suspicious.iter().copied()).collect();
+    let values = record.measured().map(|(metric, value)| (metric_name(&metric.name, &metric.labels), value));
+    let stage = words.stage.map(|stage| format!("{}: ", word(&stage))).unwrap_or_default();
     TrialView {
-        trial: record.trial.clone(),
+        trial: record.trial(),
         repetition: record.repetition,
         attempt: record.attempt,
         phase: word(&record.phase),
         status: word(&record.status),
         counts,
-        reason: record.reason.as_ref().map(|reason| format!("{stage}{reason}")),
-        started: record.started.clone(),
+        reason: words.reason.as_ref().map(|reason| format!("{stage}{reason}")),
+        started: record.start(),
         elapsed_s: record.elapsed_s,
         values: values.collect(),
         suspicious: suspicious.iter().map(|one| word(one).replace('-', " ")).collect(),
-        warnings: record.warnings.clone(),
-        outputs: record
+        warnings: words.warnings.clone(),
+        outputs: words
             .outputs
             .iter()
             .map(|kept| OutputView {

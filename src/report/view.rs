@@ -221,9 +221,9 @@ impl ReportView {
     /// Everything that a report of `run` says.
     pub fn new(run: &Run, summaries: &[Summary<'_>]) -> Self {
         let manifest = &run.manifest;
-        let measured: Vec<_> = run.last_attempts().filter(|record| record.phase == Phase::Measure).collect();
-        let ok = measured.iter().filter(|record| record.status == Status::Ok).count();
-        let warmups = run.last_attempts().filter(|record| record.phase == Phase::Warmup).count();
+        let count = |phase| run.last_attempts().filter(move |record| record.phase == phase);
+        let (measured, warmups) = (count(Phase::Measure).count(), count(Phase::Warmup).count());
+        let ok = count(Phase::Measure).filter(|record| record.status == Status::Ok).count();
         let started = manifest.started.parse::<Timestamp>().ok();
         let ended = manifest.ended.as_ref().and_then(|ended| ended.parse::<Timestamp>().ok());
         let sittings = manifest.sittings.len();
@@ -241,10 +241,10 @@ impl ReportView {
             interrupted: manifest.interrupted,
             open: Some(open(run)).filter(|open| *open > 0).map(|open| open.to_string()),
             stopped: manifest.stopped.clone(),
-            tried: measured.len().to_string(),
+            tried: measured.to_string(),
             ok: ok.to_string(),
             planned: manifest.planned().to_string(),
-            missing: manifest.planned().saturating_sub(measured.len()).to_string(),
+            missing: manifest.planned().saturating_sub(measured).to_string(),
             warmups: (warmups > 0).then(|| warmups.to_string()),
             order: manifest.order.clone(),
             seed: manifest.seed.to_string(),

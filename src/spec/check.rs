@@ -3,6 +3,7 @@
 
 mod charts;
 mod derived;
+mod ec2;
 mod environment;
 mod limits;
 mod matrix;
@@ -55,6 +56,7 @@ pub fn check(mut spec: Spec, sources: &Sources, found: Vec<Problem>) -> Result<S
     names(&spec.workloads, "a workload", &mut problems);
     for (name, host) in &spec.hosts {
         check_host(name, host, sources, &mut problems);
+        problems.extend(ec2::check(name, host, spec.deadline.as_ref()));
     }
     problems.extend(spec.title.iter().flat_map(|title| Names::default().check(title, sources)));
     twins(&spec.hosts, &mut problems);

@@ -1,5 +1,6 @@
 //! The `hosts:` section: what can execute something, and how it is reached.
 
+mod count;
 mod ec2;
 mod ecs;
 mod vagrant;
@@ -16,6 +17,7 @@ use super::located::{Located, Text};
 use super::schema;
 use super::string_or_map::string_or_map;
 
+pub(in crate::spec) use count::{counted, replace};
 pub use ec2::{Ec2, user_data_type};
 pub use ecs::{Architecture, Ecs, LaunchType};
 pub use vagrant::{After, SyncedFolder, Vagrant, Vagrantfile, VagrantfileFields};
@@ -62,6 +64,9 @@ pub struct Host {
     ///
     /// Default: none. Example: `cost: 0.0416 USD`
     pub cost: Option<Cost>,
+    /// The name in the file of a host that is one of several.
+    #[serde(skip)]
+    pub counted_as: Option<String>,
 }
 
 /// The keys of the kinds.
@@ -122,6 +127,17 @@ impl Host {
     /// Whether the run makes it, or takes it up, before it can be used.
     pub fn is_provided(&self) -> bool {
         matches!(self.kind(), Kind::Vagrant(_) | Kind::Ec2(_) | Kind::Ecs(_))
+    }
+
+    /// What the run does to have it, as a person reads it: `launched for the run`; nothing for one that is there.
+    pub fn made(&self) -> &'static str {
+        match self.kind() {
+            Kind::Local | Kind::Ssh(_) => "",
+            Kind::Vagrant(_) => "brought up if it is not running",
+            Kind::Ec2(ec2) if ec2.instance_id.is_some() => "",
+            Kind::Ec2(_) => "launched for the run, terminated at its end",
+            Kind::Ecs(_) => "its tasks are started for the run",
+        }
     }
 
     /// How it is reached, as a person reads it: `ssh pi@192.0.2.11:2222`, or `this machine`.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use super::set::{Document, Set};
-use super::{FILE_LIMIT, Spec, parse};
+use super::{FILE_LIMIT, Spec, host, parse};
 use crate::diagnostic::{Problem, Problems, Sources, Span};
 
 /// How many files may be included, and how many one in the other.
@@ -69,10 +69,13 @@ impl<'a> Reader<'a> {
         for (fragment, path) in files {
             let Some(read) = self.file(path, None, &mut Vec::new()) else { continue };
             match fragment {
-                Fragment::Experiment => spec = read,
+                Fragment::Experiment => {
+                    spec = read;
+                    spec.hosts = host::counted(spec.hosts, &mut self.problems);
+                }
                 Fragment::Hosts => {
                     self.has_only(&read, &["hosts", "environments"], "a file given with `--hosts`");
-                    spec.hosts.extend(read.hosts);
+                    host::replace(&mut spec.hosts, host::counted(read.hosts, &mut self.problems));
                     let new = read.environments.keys().filter(|name| !spec.environments.contains_key(*name));
                     spec.offered.extend(new.map(|name| name.value.clone()));
                     spec.environments.extend(read.environments);

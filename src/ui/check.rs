@@ -41,17 +41,30 @@ pub fn show_hosts(
         if let Ok(Reached { locked: Some(holder), .. }) = found {
             tell(&format!("{YELLOW}note{PLAIN}: `{name}` is locked by {holder}; a run would wait for it"));
         }
-        for lack in lacking {
-            is_good = false;
-            let start = format!("`{name}`: ");
-            let message = lack.message.strip_prefix(&start).unwrap_or(&lack.message);
-            tell(&format!("{RED}error{PLAIN}: {start}{message}"));
-            if let Some(hint) = &lack.hint {
-                tell(&format!("{BOLD}help{PLAIN}: {hint}"));
-            }
-        }
+        is_good &= lacking.is_empty();
+        lacking.iter().for_each(|lack| show_lack(name, lack));
     }
     Ok(is_good)
+}
+
+/// Hosts that a run makes, by name: what can be said of them before. Returns whether nothing speaks against it.
+pub fn show_foreseen(hosts: &[(&str, Result<String, TransportError>)]) -> Result<bool, Error> {
+    show_text(|out| {
+        let good = hosts.iter().filter_map(|(name, foreseen)| Some((name, foreseen.as_ref().ok()?)));
+        good.into_iter().try_for_each(|(name, foreseen)| writeln!(out, "  {name}: {foreseen}"))
+    })?;
+    let lacks = hosts.iter().filter_map(|(name, foreseen)| Some((name, foreseen.as_ref().err()?)));
+    lacks.for_each(|(name, lack)| show_lack(name, lack));
+    Ok(hosts.iter().all(|(_, foreseen)| foreseen.is_ok()))
+}
+
+fn show_lack(name: &str, lack: &TransportError) {
+    let start = format!("`{name}`: ");
+    let message = lack.message.strip_prefix(&start).unwrap_or(&lack.message);
+    tell(&format!("{RED}error{PLAIN}: {start}{message}"));
+    if let Some(hint) = &lack.hint {
+        tell(&format!("{BOLD}help{PLAIN}: {hint}"));
+    }
 }
 
 fn clock(clock: Clock) -> String {

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
+use indexmap::IndexMap;
+
 use super::table::Table;
 use super::time::about;
 use super::{BOLD, PLAIN, show_data, show_text};
@@ -65,10 +67,12 @@ fn show_facts(out: &mut dyn Write, spec: &Spec, plan: &Plan, facts: &Facts<'_>) 
     };
     let whole = format!("{}, order {}", super::counted(plan), spec.order().as_str());
     writeln!(out, "\n{whole}, {seed}\n")?;
-    let way = |name: &String| vec![name.clone(), way(spec, name)];
-    let hosts: Vec<_> = facts.hosts.iter().map(way).collect();
+    let hosts: Vec<_> = facts.hosts.iter().map(|name| host_row(spec, name)).collect();
     for line in Table::lines(&hosts) {
         writeln!(out, "{line}")?;
+    }
+    if let Some(costs) = costs(spec, facts.hosts) {
+        writeln!(out, "\n{costs}")?;
     }
     let time = match &facts.forecast {
         None => format!("no earlier run of these cells in {}", facts.folder.display()),
@@ -78,6 +82,41 @@ fn show_facts(out: &mut dyn Write, spec: &Spec, plan: &Plan, facts: &Facts<'_>) 
         }
     };
     writeln!(out, "\n{time}")
+}
+
+/// A host, how it is reached or what is made for the run, and what an hour of it costs.
+fn host_row(spec: &Spec, name: &str) -> Vec<String> {
+    let host = spec.hosts.get(name);
+    let made = host.map(|host| host.made()).filter(|made| !made.is_empty()).map(|made| format!(", {made}"));
+    let cost = host.and_then(|host| host.cost.as_ref());
+    let cost = cost.map(|cost| format!("{} an hour", String::from(cost.clone())));
+    vec![
+        name.to_owned(),
+        format!("{}{}", way(spec, name), made.unwrap_or_default()),
+        cost.unwrap_or_default(),
+    ]
+}
+
+/// What an hour of all hosts costs that have a cost, by currency, and which of those that a run makes have none.
+fn costs(spec: &Spec, hosts: &BTreeSet<String>) -> Option<String> {
+    let hosts = || hosts.iter().filter_map(|name| Some((name, spec.hosts.get(name.as_str())?)));
+    let mut sums: IndexMap<&str, f64> = IndexMap::new();
+    for cost in hosts().filter_map(|(_, host)| host.cost.as_ref()) {
+        *sums.entry(cost.currency.as_str()).or_default() += cost.amount;
+    }
+    if sums.is_empty() {
+        return None;
+    }
+    let round = |sum: f64| format!("{sum:.6}").trim_end_matches('0').trim_end_matches('.').to_owned();
+    let sum = |(currency, sum): (&str, f64)| format!("{} {currency}", round(sum)).trim_end().to_owned();
+    let sums: Vec<String> = sums.into_iter().map(sum).collect();
+    let free = hosts().filter(|(_, host)| host.cost.is_none() && !host.made().is_empty());
+    let free: Vec<&str> = free.map(|(name, _)| name.as_str()).collect();
+    let free = match free.as_slice() {
+        [] => String::new(),
+        names => format!(", without {}, of which no `cost` is given", names.join(", ")),
+    };
+    Some(format!("all hosts together: {} an hour{free}", sums.join(" and ")))
 }
 
 /// How a host is reached.
@@ -98,9 +137,27 @@ fn parameters<'a>(spec: &'a Spec, plan: &Plan) -> Vec<&'a str> {
     })
 }
 
-/// Prints a JSON object a line and cell.
-pub fn show_json(plan: &Plan) -> Result<(), Error> {
-    show_data(|out| plan.write_lines(out))
+/// Prints a JSON object a line and cell, and before them one a host that is made for the run.
+pub fn show_json(spec: &Spec, plan: &Plan) -> Result<(), Error> {
+    show_data(|out| {
+        for name in plan.hosts() {
+            let Some(host) = spec.hosts.get(name.as_str()).filter(|host| !host.made().is_empty()) else {
+                continue;
+            };
+            let (amount, currency) = match &host.cost {
+                Some(cost) => {
+                    (Some(cost.amount), Some(cost.currency.as_str()).filter(|name| !name.is_empty()))
+                }
+                None => (None, None),
+            };
+            let line = serde_json::json!({
+                "made": name, "what": host.way(), "how": host.made(),
+                "cost_per_hour": amount, "currency": currency,
+            });
+            writeln!(out, "{line}")?;
+        }
+        plan.write_lines(out)
+    })
 }
 
 /// Prints a row a cell as comma-separated values, with a column for each parameter.

@@ -76,7 +76,7 @@ impl View<'_> {
     fn last_sign(&self) -> Option<Timestamp> {
         let ends = self.run.records.iter().chain(&self.run.left_out).filter_map(|record| {
             let elapsed = SignedDuration::try_from_secs_f64(record.elapsed_s).ok()?;
-            record.started.parse::<Timestamp>().ok()?.checked_add(elapsed).ok()
+            record.started?.time()?.checked_add(elapsed).ok()
         });
         ends.chain(self.doing.as_ref().map(|doing| doing.time)).max()
     }
@@ -142,12 +142,12 @@ fn write_text(out: &mut dyn Write, view: &View<'_>) -> io::Result<()> {
     if !standing.failures.is_empty() {
         writeln!(out, "\n{BOLD}last failures{PLAIN}")?;
         for record in &standing.failures {
-            let attempt = match (record.attempt, record.repeated) {
+            let attempt = match (record.attempt, record.words().repeated) {
                 (attempt, true) => format!(" (attempt {attempt}, tried again)"),
                 (0 | 1, false) => String::new(),
                 (attempt, false) => format!(" (attempt {attempt})"),
             };
-            writeln!(out, "  {}{attempt}  {RED}{}{PLAIN}", record.trial, failure(record))?;
+            writeln!(out, "  {}{attempt}  {RED}{}{PLAIN}", record.trial(), failure(record))?;
         }
     }
     match (&view.report, state) {
@@ -185,16 +185,18 @@ fn row(view: &View<'_>, doing: &Snapshot, host: &HostState) -> Vec<String> {
 }
 
 fn failure(record: &Record) -> String {
-    let stage = record.stage.map(|stage| format!("{}: ", word(&stage))).unwrap_or_default();
-    format!("{stage}{}", printable(record.reason.as_deref().unwrap_or_default()))
+    let words = record.words();
+    let stage = words.stage.map(|stage| format!("{}: ", word(&stage))).unwrap_or_default();
+    format!("{stage}{}", printable(words.reason.as_deref().unwrap_or_default()))
 }
 
 /// Prints it as one JSON object.
 pub fn show_json(view: &View<'_>) -> Result<(), Error> {
     let View { run, standing, state, .. } = view;
     let failure = |record: &&Record| {
-        json!({ "trial": record.trial, "attempt": record.attempt, "repeated": record.repeated, "stage": record.stage,
-                "reason": record.reason, "started": record.started })
+        let words = record.words();
+        json!({ "trial": record.trial(), "attempt": record.attempt, "repeated": words.repeated, "stage": words.stage,
+                "reason": words.reason, "started": record.start() })
     };
     let object = json!({
         "run": run.directory.path(),

@@ -14,6 +14,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("diagnostic", &[]),
     ("secrets", &[]),
     ("terminal", &[]),
+    ("cores", &[]),
     ("spec", &["units", "diagnostic"]),
     ("plan", &["spec", "diagnostic"]),
     ("metrics", &["spec", "units", "diagnostic", "terminal"]),
@@ -23,10 +24,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("event", &["plan", "metrics"]),
     ("execution", &["event", "plan", "spec", "metrics", "hosts", "environments", "transports", "diagnostic"]),
     ("monitor", &["event", "plan"]),
-    ("record", &["event", "plan", "metrics", "units", "monitor", "secrets"]),
-    ("analysis", &["record", "metrics", "units"]),
+    ("record", &["event", "plan", "metrics", "units", "monitor", "secrets", "cores"]),
+    ("analysis", &["record", "metrics", "units", "cores"]),
     // A template is a file with mistakes.
-    ("report", &["analysis", "record", "units", "terminal", "diagnostic"]),
+    ("report", &["analysis", "record", "units", "terminal", "diagnostic", "cores"]),
     (
         "ui",
         &[

@@ -10,7 +10,6 @@ use bollard::models::ContainerState;
 use runner::event::{Outcome, Stage, Status, Suspicion};
 use runner::metrics::{Measurement, parser};
 use runner::record::read_run;
-use runner::report::render;
 use runner::report::view::{Column, Table};
 use runner::transports::docker::End;
 use runner::transports::fake::Reply;
@@ -18,6 +17,7 @@ use runner::transports::job::Probes;
 use serde_json::Value;
 
 use crate::metrics::{check_case, folders, json_of, texts};
+use crate::report::{change_lines, samples};
 use crate::world::{Happened, World, fails, ok};
 use crate::{end_to_end, form};
 
@@ -204,23 +204,25 @@ fn difficult_cells(folder: &Path, case: &Value) {
 fn csv_of(rows: &[BTreeMap<String, Value>]) -> Vec<Vec<String>> {
     let mut run = read_run(Path::new("tests/fixtures/run-docker-vs-native")).unwrap();
     run.records.truncate(rows.len());
-    for (record, row) in run.records.iter_mut().zip(rows) {
-        let text = |name: &str| row[name].as_str().unwrap().to_owned();
-        (record.host, record.environment, record.workload) =
-            (text("host"), text("environment"), text("workload"));
-        record.parameters = [("note".to_owned(), text("note"))].into();
-        record.status = if row["status"] == "ok" { Status::Ok } else { Status::Failed };
-        let measured = |value| Measurement {
-            name: "throughput".to_owned(),
-            labels: BTreeMap::new(),
-            value,
-            unit: "byte/s".to_owned().into(),
-            better: None,
-            fixed: None,
-        };
-        record.measurements = row["value_byte_per_s"].as_f64().map(measured).into_iter().collect();
-    }
-    let samples = render(&run).unwrap().samples;
+    change_lines(&mut run, |lines| {
+        for (line, row) in lines.iter_mut().zip(rows) {
+            let text = |name: &str| row[name].as_str().unwrap().to_owned();
+            (line.host, line.environment, line.workload) =
+                (text("host"), text("environment"), text("workload"));
+            line.parameters = [("note".to_owned(), text("note"))].into();
+            line.status = if row["status"] == "ok" { Status::Ok } else { Status::Failed };
+            let measured = |value| Measurement {
+                name: "throughput".to_owned(),
+                labels: BTreeMap::new(),
+                value,
+                unit: "byte/s".to_owned().into(),
+                better: None,
+                fixed: None,
+            };
+            line.measurements = row["value_byte_per_s"].as_f64().map(measured).into_iter().collect();
+        }
+    });
+    let samples = samples(&run);
     let columns = ["host", "environment", "workload", "param.note", "value", "status"];
     let rows = csv::Reader::from_reader(samples.as_bytes()).into_deserialize();
     let rows: Vec<BTreeMap<String, String>> = rows.map(|row| row.unwrap()).collect();

@@ -15,6 +15,8 @@ use runner::record::{ChartKind, ChartLayout, LogAxes, Noise, Run, Suspicion, rea
 use runner::report::chart::{Chart, charts};
 use runner::report::{render, write};
 
+use crate::report::change_lines;
+
 const KINDS: [ChartKind; 7] = [
     ChartKind::Bars,
     ChartKind::Lines,
@@ -100,20 +102,22 @@ fn two_levels() -> Histogram {
 /// A distribution and a series in each trial of `network`.
 fn run_with_details() -> Run {
     let mut run = run();
-    for (number, record) in (0_u32..).zip(run.records.iter_mut().filter(|one| one.workload == "network")) {
-        record.details.histograms = vec![Distribution {
-            name: "latency".to_owned(),
-            unit: "s".to_owned().into(),
-            labels: Default::default(),
-            histogram: two_levels(),
-        }];
-        let points = (1..=3).map(|second| (f64::from(second), 9e8 + 1e6 * f64::from(number * second)));
-        record.details.series = vec![Series {
-            name: "throughput".to_owned(),
-            unit: "bit/s".to_owned().into(),
-            points: points.collect(),
-        }];
-    }
+    change_lines(&mut run, |lines| {
+        for (number, line) in (0_u32..).zip(lines.iter_mut().filter(|one| one.workload == "network")) {
+            line.details.histograms = vec![Distribution {
+                name: "latency".to_owned(),
+                unit: "s".to_owned().into(),
+                labels: Default::default(),
+                histogram: two_levels(),
+            }];
+            let points = (1..=3).map(|second| (f64::from(second), 9e8 + 1e6 * f64::from(number * second)));
+            line.details.series = vec![Series {
+                name: "throughput".to_owned(),
+                unit: "bit/s".to_owned().into(),
+                points: points.collect(),
+            }];
+        }
+    });
     run
 }
 
@@ -145,15 +149,17 @@ fn lines_go_over_sizes_of_data() {
 #[test]
 fn boxes_show_every_trial_and_mark_some() {
     let mut run = run();
-    let of_network = run.records.iter_mut().filter(|one| one.workload == "network");
-    for (number, record) in of_network.enumerate().take(8) {
-        if number == 2 {
-            record.noise = Some(Box::new(Noise { suspicious: vec![Suspicion::Steal], ..Noise::default() }));
+    change_lines(&mut run, |lines| {
+        let of_network = lines.iter_mut().filter(|one| one.workload == "network");
+        for (number, line) in of_network.enumerate().take(8) {
+            if number == 2 {
+                line.noise = Some(Box::new(Noise { suspicious: vec![Suspicion::Steal], ..Noise::default() }));
+            }
+            if number == 5 {
+                line.measurements.iter_mut().for_each(|one| one.value /= 8.0);
+            }
         }
-        if number == 5 {
-            record.measurements.iter_mut().for_each(|one| one.value /= 8.0);
-        }
-    }
+    });
     insta::assert_snapshot!("box", words_and_data(&draw(run, layout(ChartKind::Box, "network"))));
 }
 
@@ -309,26 +315,28 @@ fn any_run() -> impl Strategy<Value = Run> {
     (prop::collection::vec(one, 0..45), text).prop_map(|(all, name)| {
         let mut run = run();
         run.records.truncate(all.len());
-        for (record, (status, value, text, count)) in run.records.iter_mut().zip(all) {
-            record.status = status;
-            record.measurements.iter_mut().for_each(|one| one.value = value);
-            let labels = [("size".to_owned(), text)].into();
-            let more = record.measurements.first().map(|one| Measurement { labels, ..one.clone() });
-            record.measurements.extend(more.into_iter().cycle().take(count));
-            let low = value.abs().clamp(1e-200, 1e200);
-            let buckets = vec![Bucket { low, high: low * (1.0 + count as f64), count: 1 + count as u64 }];
-            if let Ok(histogram) = Histogram::new(buckets) {
-                let (name, unit) = ("latency".to_owned(), "s".to_owned().into());
-                record.details.histograms.push(Distribution {
-                    name,
-                    unit,
-                    labels: Default::default(),
-                    histogram,
-                });
+        change_lines(&mut run, |lines| {
+            for (line, (status, value, text, count)) in lines.iter_mut().zip(all) {
+                line.status = status;
+                line.measurements.iter_mut().for_each(|one| one.value = value);
+                let labels = [("size".to_owned(), text)].into();
+                let more = line.measurements.first().map(|one| Measurement { labels, ..one.clone() });
+                line.measurements.extend(more.into_iter().cycle().take(count));
+                let low = value.abs().clamp(1e-200, 1e200);
+                let buckets = vec![Bucket { low, high: low * (1.0 + count as f64), count: 1 + count as u64 }];
+                if let Ok(histogram) = Histogram::new(buckets) {
+                    let (name, unit) = ("latency".to_owned(), "s".to_owned().into());
+                    line.details.histograms.push(Distribution {
+                        name,
+                        unit,
+                        labels: Default::default(),
+                        histogram,
+                    });
+                }
+                let (name, unit) = ("rate".to_owned(), "byte/s".to_owned().into());
+                line.details.series.push(Series { name, unit, points: vec![(low, value); count] });
             }
-            let (name, unit) = ("rate".to_owned(), "byte/s".to_owned().into());
-            record.details.series.push(Series { name, unit, points: vec![(low, value); count] });
-        }
+        });
         for cell in &mut run.manifest.cells {
             cell.host = format!("{}{name}", cell.host);
             cell.parameters.values_mut().for_each(|value| value.clone_from(&name));

@@ -103,11 +103,11 @@ async fn what_was_measured_is_what_is_reported() {
     assert_eq!(run.manifest.counts, [("failed".to_owned(), 12), ("ok".to_owned(), 36)].into());
     for record in &run.records {
         let is_bad = record.cell.starts_with("disk/pi5");
-        assert_eq!(record.status == Status::Ok, !is_bad, "{}", record.trial);
-        assert_eq!(record.measurements.is_empty(), is_bad, "{}: a failure is never a value", record.trial);
+        assert_eq!(record.status == Status::Ok, !is_bad, "{}", record.trial());
+        assert_eq!(record.values().is_empty(), is_bad, "{}: a failure is never a value", record.trial());
         let drops = if record.workload == "disk" { 1 } else { 0 };
-        assert_eq!(record.caches.len(), drops);
-        for output in &record.outputs {
+        assert_eq!(record.words().caches.len(), drops);
+        for output in &record.words().outputs {
             assert_eq!(fs::metadata(directory.join(&output.path)).unwrap().len(), output.size);
         }
     }

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use runner::event::Status;
 use runner::metrics::Measurement;
-use runner::record::{KeptOutput, Noise, PlannedCell, Record, Run, Suspicion, read_run, runs_below};
-use runner::report::{Report, Templates, check, render, render_with, write};
+use runner::record::{
+    KeptOutput, Line, Noise, PlannedCell, Record, Run, Suspicion, read_lines, read_run, runs_below,
+};
+use runner::report::{Report, Templates, check, render, render_with, write, write_samples};
 
 fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/run-docker-vs-native")
@@ -17,6 +19,22 @@ fn fixture() -> PathBuf {
 
 fn fixture_report() -> Report {
     render(&read_run(&fixture()).unwrap()).unwrap()
+}
+
+/// What `samples.csv` of `run` holds.
+pub fn samples(run: &Run) -> String {
+    let mut samples = Vec::new();
+    write_samples(run, &mut samples).unwrap();
+    String::from_utf8(samples).unwrap()
+}
+
+/// Changes the lines that the records of `run` are made of, which are in the order of the report.
+pub fn change_lines(run: &mut Run, change: impl FnOnce(&mut Vec<Line>)) {
+    let all = read_lines(&run.directory).unwrap();
+    let line = |record: &Record| Line { status: record.status, ..all[record.line as usize].clone() };
+    let mut lines = run.records.iter().map(line).collect();
+    change(&mut lines);
+    run.records = lines.into_iter().map(Record::from).collect();
 }
 
 /// A copy of the fixture as `FOLDER/EXPERIMENT/START`.
@@ -42,7 +60,7 @@ fn the_summary_is_as_committed() {
 
 #[test]
 fn the_samples_are_as_committed() {
-    insta::assert_snapshot!("samples.csv", fixture_report().samples);
+    insta::assert_snapshot!("samples.csv", samples(&read_run(&fixture()).unwrap()));
 }
 
 #[test]
@@ -80,8 +98,9 @@ fn writing_twice_leaves_the_same_bytes_and_an_index_of_the_runs() {
     };
     let first = read_all();
     assert_eq!(first, read_all());
-    let Report { markdown, summary, samples, .. } = fixture_report();
-    assert_eq!(first[..3], [markdown, summary, samples]);
+    let Report { markdown, summary, .. } = fixture_report();
+    assert_eq!(first[..2], [markdown, summary]);
+    assert!(first.contains(&samples(&read_run(&fixture()).unwrap())));
     insta::assert_snapshot!(
         "README.md",
         fs::read_to_string(results.path().join(experiment).join("README.md")).unwrap()
@@ -100,24 +119,26 @@ fn a_run_that_was_copied_elsewhere_has_no_index() {
 #[test]
 fn suspicious_trials_and_unlike_machines_are_said_above_the_tables() {
     let mut run = read_run(&fixture()).unwrap();
-    let measured = run.records.iter_mut().filter(|record| record.workload == "network");
-    for (record, number) in measured.zip(0..) {
-        let suspicious = match number % 4 {
-            0 => vec![Suspicion::OtherPrograms, Suspicion::Throttled],
-            1 => vec![Suspicion::Steal],
-            _ => Vec::new(),
-        };
-        record.noise = Some(Box::new(Noise {
-            others_cpu_percent: Some(20.0 + f64::from(number)),
-            steal_percent: Some(1.25),
-            throttled: Some(number % 4 == 0),
-            suspicious,
-            ..Noise::default()
-        }));
-        let of_server = vec![Suspicion::Hot; usize::from(number == 0)];
-        let noise = Noise { temperature_c_after: Some(85.0), suspicious: of_server, ..Noise::default() };
-        record.noise_of_services = [("gigabit-server".to_owned(), noise)].into();
-    }
+    change_lines(&mut run, |lines| {
+        let measured = lines.iter_mut().filter(|line| line.workload == "network");
+        for (line, number) in measured.zip(0..) {
+            let suspicious = match number % 4 {
+                0 => vec![Suspicion::OtherPrograms, Suspicion::Throttled],
+                1 => vec![Suspicion::Steal],
+                _ => Vec::new(),
+            };
+            line.noise = Some(Box::new(Noise {
+                others_cpu_percent: Some(20.0 + f64::from(number)),
+                steal_percent: Some(1.25),
+                throttled: Some(number % 4 == 0),
+                suspicious,
+                ..Noise::default()
+            }));
+            let of_server = vec![Suspicion::Hot; usize::from(number == 0)];
+            let noise = Noise { temperature_c_after: Some(85.0), suspicious: of_server, ..Noise::default() };
+            line.noise_of_services = [("gigabit-server".to_owned(), noise)].into();
+        }
+    });
     for (host, fact, value) in [
         (1, "kernel", "Linux 5.10"),
         (0, "docker: iperf3", "iperf 3.9"),
@@ -154,22 +175,24 @@ fn any_run() -> impl Strategy<Value = Run> {
     let one = (status, value, AWKWARD, 0..3_usize);
     (prop::collection::vec(one, 1..40), AWKWARD).prop_map(|(all, title)| {
         let mut run = read_run(&fixture()).unwrap();
-        for (record, (status, value, text, count)) in run.records.iter_mut().zip(all) {
-            record.status = status;
-            record.reason = Some(text.clone());
-            record.warnings = vec![text.clone()];
-            let labels: BTreeMap<_, _> = [("size".to_owned(), text.clone())].into();
-            let measurement = Measurement {
-                name: text,
-                value,
-                unit: "s".to_owned().into(),
-                better: None,
-                fixed: None,
-                labels,
-            };
-            record.measurements.extend(vec![measurement; count]);
-            record.measurements.iter_mut().for_each(|measurement| measurement.value = value);
-        }
+        change_lines(&mut run, |lines| {
+            for (line, (status, value, text, count)) in lines.iter_mut().zip(all) {
+                line.status = status;
+                line.reason = Some(text.clone());
+                line.warnings = vec![text.clone()];
+                let labels: BTreeMap<_, _> = [("size".to_owned(), text.clone())].into();
+                let measurement = Measurement {
+                    name: text,
+                    value,
+                    unit: "s".to_owned().into(),
+                    better: None,
+                    fixed: None,
+                    labels,
+                };
+                line.measurements.extend(vec![measurement; count]);
+                line.measurements.iter_mut().for_each(|measurement| measurement.value = value);
+            }
+        });
         run.manifest.title = title.clone();
         run.manifest.cells.iter_mut().for_each(|cell| cell.environment.clone_from(&title));
         run.hosts[0].facts[0].clone_from(&title);
@@ -206,7 +229,7 @@ proptest! {
                 width = None;
             }
         }
-        for text in [report.summary, report.samples] {
+        for text in [report.summary, samples(&run)] {
             prop_assert!(!text.contains("NaN") && !text.contains("inf"));
             let mut reader = csv::Reader::from_reader(text.as_bytes());
             prop_assert!(reader.records().all(|row| row.is_ok()), "every row has every column");
@@ -275,11 +298,13 @@ fn nothing_that_was_measured_becomes_part_of_the_page() {
     fs::create_dir_all(output.parent().unwrap()).unwrap();
     fs::write(&output, evil).unwrap();
     let kept = KeptOutput { path: "output/a/1/stdout".into(), size: 1, truncated: false };
-    for record in &mut run.records {
-        record.warnings = vec![evil.into()];
-        record.reason = Some(evil.into());
-        record.outputs = vec![kept.clone()];
-    }
+    change_lines(&mut run, |lines| {
+        for line in lines {
+            line.warnings = vec![evil.into()];
+            line.reason = Some(evil.into());
+            line.outputs = vec![kept.clone()];
+        }
+    });
     let html = render_with(&run, &Templates::default()).unwrap().html;
     assert_eq!(html.matches("<script").count(), 2, "the data, and the program");
     assert_eq!(html.matches("</script").count(), 2);
@@ -293,7 +318,8 @@ fn nothing_that_was_measured_becomes_part_of_the_page() {
 fn a_page_of_a_hundred_thousand_records_stays_small() {
     let mut run = read_run(&fixture()).unwrap();
     let cell = run.manifest.cells[0].clone();
-    let record = run.records.iter().find(|record| record.cell == cell.cell).unwrap().clone();
+    let first = run.records.iter().find(|record| record.cell == cell.cell).unwrap().line;
+    let line = read_lines(&run.directory).unwrap().swap_remove(first as usize);
     run.manifest.cells = (0..1000)
         .map(|number| PlannedCell {
             cell: format!("c{number}"),
@@ -303,15 +329,15 @@ fn a_page_of_a_hundred_thousand_records_stays_small() {
         })
         .collect();
     let of_cell = |cell: &PlannedCell| {
-        let trial = |repetition: u32| Record {
+        let trial = |repetition: u32| Line {
             cell: cell.cell.clone(),
             host: cell.host.clone(),
             trial: format!("{}#{repetition}", cell.cell),
             repetition,
             phase: runner::plan::Phase::Measure,
-            ..record.clone()
+            ..line.clone()
         };
-        (1..=100).map(trial).collect::<Vec<_>>()
+        (1..=100).map(trial).map(Record::from).collect::<Vec<_>>()
     };
     run.records = run.manifest.cells.iter().flat_map(of_cell).collect();
     let html = render(&run).unwrap().html;

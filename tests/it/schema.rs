@@ -44,6 +44,7 @@ const BEYOND: &[(&str, &[&str])] = &[
             "expectations",
             "include-of-half-a-group",
             "long-names-and-no-time",
+            "name-of-several-hosts",
             "native-in-a-container",
             "parameter-of-an-environment",
             "paths-of-files",
@@ -114,7 +115,7 @@ const BEYOND: &[(&str, &[&str])] = &[
             "include-with-a-mistake",
         ],
     ),
-    ("machines", &["ssh-address", "two-names-for-one-machine"]),
+    ("machines", &["ec2-launch", "ssh-address", "two-names-for-one-machine"]),
 ];
 
 /// A file as an editor sees it: aliases and merge keys resolved, plain scalars as YAML 1.2 reads them.

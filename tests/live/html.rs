@@ -129,8 +129,8 @@ fn html_numbers_open_to_their_trials_by_keyboard() {
     let records: Vec<_> = run.records.iter().filter(|record| record.cell == data[0]).collect();
     assert_eq!(rows.len(), records.len());
     for (row, record) in rows.iter().zip(&records) {
-        let value = record.measurements.iter().find(|one| one.name == data[1]).unwrap().value;
-        assert!(row.contains(&value.to_string()) && row.contains(&record.started), "{value} is not in {row}");
+        let value = record.measured().find(|(metric, _)| metric.name == data[1]).unwrap().1;
+        assert!(row.contains(&value.to_string()) && row.contains(&record.start()), "{value} is not in {row}");
     }
     browser.press("Escape");
     browser.wait_for("!document.querySelector('#panel').open");
@@ -148,7 +148,7 @@ fn html_shows_what_a_trial_has_printed() {
     browser.click("#panel .printed summary");
     browser.wait_for("document.querySelector('#panel details').open");
     let record = run.records.iter().find(|record| record.cell == "disk-write/lattepanda-b/docker").unwrap();
-    let output = &record.outputs[0];
+    let output = &record.words().outputs[0];
     let printed = fs::read_to_string(page.parent().unwrap().join(&output.path)).unwrap();
     assert!(printed.contains("bytes"), "{printed}");
     assert_eq!(browser.texts("#panel .printed pre")[0].trim(), printed.trim());

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests touch the disk")]
 
 mod containers;
+mod ec2;
 mod ecs;
 mod faults;
 mod files;

@@ -12,7 +12,7 @@ use crate::error::{EXIT_FAILED_TRIALS, EXIT_OK, Error};
 use crate::event::Captured;
 use crate::execution::{Kept, read_again};
 use crate::metrics::Measurement;
-use crate::record::{self, Record, RunDirectory, Stage, Status, Verdict};
+use crate::record::{self, Line, RunDirectory, Stage, Status, Verdict};
 use crate::spec::Spec;
 use crate::ui::extract::{Told, show_told};
 use crate::{report, ui};
@@ -27,7 +27,9 @@ pub(super) fn extract(path: &Path) -> Result<u8, Error> {
     let spec = experiment::read_kept(&directory.experiment())?;
     let mut told = Told::default();
     let mut new = Vec::new();
-    for old in run.last_attempts().filter(|record| is_readable(record)) {
+    let lines = record::read_lines(&directory)?;
+    let last = run.last_attempts().filter_map(|record| lines.get(record.line as usize));
+    for old in last.filter(|line| is_readable(line)) {
         told.read += 1;
         match again(&spec, path, old) {
             Ok(record) if is_same(old, &record) => {}
@@ -49,13 +51,13 @@ pub(super) fn extract(path: &Path) -> Result<u8, Error> {
 }
 
 /// Whether the command of a trial ended well: only then its output says something of the machine.
-fn is_readable(record: &Record) -> bool {
+fn is_readable(record: &Line) -> bool {
     let stages = [Some(Stage::Metrics), Some(Stage::Expect)];
     record.status == Status::Ok || (record.status == Status::Failed && stages.contains(&record.stage))
 }
 
 /// The record of a trial as it would be written now.
-fn again(spec: &Spec, directory: &Path, old: &Record) -> Result<Record, String> {
+fn again(spec: &Spec, directory: &Path, old: &Line) -> Result<Line, String> {
     let workload = spec.workloads.get(old.workload.as_str());
     let workload = workload.ok_or_else(|| format!("the experiment has no workload `{}`", old.workload))?;
     let kept = Kept {
@@ -81,7 +83,7 @@ fn again(spec: &Spec, directory: &Path, old: &Record) -> Result<Record, String> 
     // What was said of the trial itself holds still.
     let mut warnings = old.warnings.clone();
     warnings.extend(read.warnings.into_iter().filter(|warning| !old.warnings.contains(warning)));
-    Ok(Record {
+    Ok(Line {
         status,
         stage,
         reason,
@@ -97,7 +99,7 @@ fn again(spec: &Spec, directory: &Path, old: &Record) -> Result<Record, String> 
 }
 
 /// Every output of a trial, by the name that a run gives it.
-fn outputs(directory: &Path, record: &Record) -> Result<BTreeMap<String, Captured>, String> {
+fn outputs(directory: &Path, record: &Line) -> Result<BTreeMap<String, Captured>, String> {
     let folder = format!("output/{}/", record.cell);
     let read = |output: &record::KeptOutput| {
         let name = output.path.strip_prefix(&folder).and_then(|rest| rest.split_once('/'));
@@ -110,12 +112,12 @@ fn outputs(directory: &Path, record: &Record) -> Result<BTreeMap<String, Capture
 }
 
 /// Whether nothing that counts has changed.
-fn is_same(old: &Record, new: &Record) -> bool {
+fn is_same(old: &Line, new: &Line) -> bool {
     old.status == new.status && old.reason == new.reason && old.measurements == new.measurements
 }
 
 /// What is other now, in words.
-fn why(old: &Record, measurements: &[Measurement], reason: Option<&str>) -> String {
+fn why(old: &Line, measurements: &[Measurement], reason: Option<&str>) -> String {
     if let Some(reason) = reason {
         return format!("it is failed now: {reason}");
     }

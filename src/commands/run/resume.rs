@@ -103,10 +103,10 @@ impl Earlier {
         let mut values: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         for record in self.run.last_attempts() {
             if let (Some(cell), Phase::Measure, Status::Ok, Some(first)) =
-                (adaptive.get(&record.cell), record.phase, record.status, record.measurements.first())
+                (adaptive.get(&record.cell), record.phase, record.status, record.values().first())
             {
-                self.history.insert_value(*cell, first.value);
-                values.entry(*cell).or_default().push(first.value);
+                self.history.insert_value(*cell, *first);
+                values.entry(*cell).or_default().push(*first);
             }
         }
         values

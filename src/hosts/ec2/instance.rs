@@ -148,7 +148,7 @@ impl Instance {
         let purchase = self.instance_lifecycle.clone().unwrap_or_else(|| "on-demand".to_owned());
         let facts = [
             ("instance type", self.instance_type.clone()),
-            ("image", self.image_id.clone()),
+            ("machine image", self.image_id.clone()),
             ("zone", placement.and_then(|placement| placement.availability_zone.clone())),
             ("placement group", placement.and_then(|placement| placement.group_name.clone())),
             ("purchase", Some(purchase)),
@@ -190,7 +190,7 @@ mod tests {
             assert_eq!((first.tag("runner"), first.tag(RUN_TAG)), (Some("x1"), None));
             let told = [
                 ("instance type", "t3.micro"),
-                ("image", image),
+                ("machine image", image),
                 ("zone", "us-east-1a"),
                 ("purchase", "on-demand"),
                 ("instance", id),

@@ -41,7 +41,7 @@ const UNSURE: [&str; 7] = [
 /// After which time an instance shuts itself down.
 pub(super) fn time_to_live(ec2: &Ec2, deadline: Option<Duration>) -> Duration {
     let default = || deadline.map_or(WITHOUT_DEADLINE, |deadline| deadline + AFTER_DEADLINE);
-    ec2.ttl.map_or_else(default, |time| time.0)
+    ec2.ttl.as_ref().map_or_else(default, |time| time.value.0)
 }
 
 /// Launches an instance for the host `name`, in the first of its zones that has room. `earlier` is how many of the
@@ -85,20 +85,47 @@ pub(super) async fn launch(
     })
 }
 
-/// Asks for a launch that is not made.
+/// Who would pay for a launch, and of which image it would be.
 ///
 /// # Errors
-/// Why it would be refused.
-pub(super) async fn rehearse(aws: &Aws, name: &str, ec2: &Ec2) -> Result<(), TransportError> {
+/// When we are not let in, or the image can't be used.
+pub(super) async fn foresee(aws: &Aws, name: &str, ec2: &Ec2) -> Result<String, TransportError> {
+    let caller: Caller = aws.ask(&["sts", "get-caller-identity"]).await?;
     let image = image(aws, ec2).await?;
-    let zone = ec2.availability_zones.values.first().map(|zone| zone.value.as_str());
-    let arguments = arguments(name, ec2, "rehearsal", &image, zone);
-    let words = ["ec2", "run-instances", "--dry-run"].into_iter().chain(arguments.iter().map(String::as_str));
-    match aws.ask::<serde_json::Value>(&words.collect::<Vec<_>>()).await {
-        Err(failed) if failed.code == "DryRunOperation" => Ok(()),
-        Err(failed) => Err(explained(failed)),
-        Ok(_) => Err(TransportError::new(format!("`{name}`: EC2 did not take the launch as a rehearsal"))),
+    let words = ["ec2", "describe-images", "--image-ids", &image];
+    let images = aws.ask::<Images>(&words).await.map_err(explained)?.images;
+    match images.first() {
+        Some(found) if matches!(found.state.as_deref(), None | Some("available")) => {
+            let title = found.name.as_deref().unwrap_or("an image without a name");
+            Ok(format!("would be launched by the account {}, of {image}, `{title}`", caller.account))
+        }
+        Some(Image { state: Some(state), .. }) => {
+            Err(TransportError::new(format!("`{name}`: the image {image} is {state}")))
+        }
+        _ => Err(explained(AwsError {
+            code: "InvalidAMIID".to_owned(),
+            error: TransportError::new(format!("`{name}`: there is no image {image}")),
+        })),
     }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Caller {
+    account: String,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Images {
+    images: Vec<Image>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Image {
+    name: Option<String>,
+    state: Option<String>,
 }
 
 /// The id of the image. That of a parameter is looked up once, so that every zone is asked for the same one.
@@ -268,7 +295,7 @@ mod tests {
     #[test]
     fn a_token_is_the_same_for_the_same_launch_alone() {
         let one = token("0badcafe", "load", None, 0);
-        assert_eq!(one, "runner-0badcafe-6aeed35f0c0d5ac6-0");
+        assert_eq!(one, "runner-0badcafe-15cdf0b6ebf75372-0");
         let others = [
             token("0badcaff", "load", None, 0),
             token("0badcafe", "load-1", None, 0),
@@ -302,7 +329,7 @@ mod tests {
             ),
             "--key-name lab --subnet-id subnet-1 --security-group-ids sg-1 sg-2",
             r#"--placement {"AvailabilityZone":"eu-central-1a","GroupName":"near"}"#,
-            r#"--instance-market-options {"MarketType":"spot","SpotOptions":{"InstanceInterruptionBehavior":"terminate","SpotInstanceType":"one-time"}}"#,
+            r#"--instance-market-options {"MarketType":"spot","SpotOptions":{"SpotInstanceType":"one-time","InstanceInterruptionBehavior":"terminate"}}"#,
             "--associate-public-ip-address",
         ];
         assert_eq!(words, expected.join(" "));
@@ -318,7 +345,8 @@ mod tests {
     #[test]
     fn an_instance_outlives_its_run_by_little() {
         let minutes = Duration::from_mins;
-        let given = Ec2 { ttl: Some(TimeSpan(minutes(5))), ..Ec2::default() };
+        let given =
+            Ec2 { ttl: Some(crate::spec::Located::unwritten(TimeSpan(minutes(5)))), ..Ec2::default() };
         for (ec2, deadline, expected) in [
             (&given, Some(minutes(60)), 5),
             (&Ec2::default(), Some(minutes(60)), 70),

@@ -55,8 +55,8 @@ pub(super) struct Definitions {
 }
 
 impl Definitions {
-    pub(super) fn arns(&self) -> &[String] {
-        &self.task_definition_arns
+    pub(super) fn into_arns(self) -> Vec<String> {
+        self.task_definition_arns
     }
 }
 
@@ -69,8 +69,8 @@ pub(super) struct TaskList {
 }
 
 impl TaskList {
-    pub(super) fn arns(&self) -> &[String] {
-        &self.task_arns
+    pub(super) fn into_arns(self) -> Vec<String> {
+        self.task_arns
     }
 }
 

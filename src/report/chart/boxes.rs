@@ -133,7 +133,7 @@ fn data(picked: &Picked<'_>, trials: &[Vec<Trial<'_>>]) -> Data {
                 picked.grouping.series[place.series].clone(),
                 picked.grouping.xs[place.x].text.clone(),
                 one.cell.cell.clone(),
-                trial.record.trial.clone(),
+                trial.record.trial(),
                 one.metric.name.clone(),
                 one.metric.unit.to_string(),
                 number(trial.value),

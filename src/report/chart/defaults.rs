@@ -65,8 +65,7 @@ fn of_values(source: &Source<'_>, workload: &str) -> Option<ChartKind> {
 
 fn of_time(source: &Source<'_>, workload: &str) -> Option<ChartKind> {
     let cells = source.run.manifest.cells.iter().filter(|cell| cell.workload == workload);
-    let with_series = cells.filter(|cell| {
-        source.trials.of_cell(&cell.cell).iter().any(|record| !record.details.series.is_empty())
-    });
+    let with_series = cells
+        .filter(|cell| source.trials.of_cell(&cell.cell).any(|record| !record.words().series.is_empty()));
     (1..=MOST_CURVES).contains(&with_series.count()).then_some(ChartKind::Series)
 }

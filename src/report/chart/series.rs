@@ -68,7 +68,7 @@ pub(super) fn draw(source: &Source<'_>, layout: &ChartLayout, title: &str) -> Op
             Some((plot.x(across.place(*seconds)?), plot.y(up.place(scale.apply(*value))?)))
         };
         let points = thinned(&line.series.points.iter().filter_map(at).collect::<Vec<_>>());
-        page.svg.told(&line.record.trial, |svg| match points.as_slice() {
+        page.svg.told(&line.record.trial(), |svg| match points.as_slice() {
             [point] => super::marks::draw_mark(svg, place.series, *point),
             points => svg.path(&format!("{} thin", stroke(place.series)), points, false),
         });
@@ -88,7 +88,7 @@ fn lines<'a>(
     let (mut lines, mut items) = (Vec::new(), Vec::new());
     for cell in source.run.manifest.cells.iter().filter(|cell| takes(cell)) {
         for record in source.trials.of_cell(&cell.cell) {
-            for series in &record.details.series {
+            for series in &record.words().series {
                 let name = layout
                     .y
                     .as_deref()
@@ -146,7 +146,7 @@ fn data(lines: &[Line<'_>], grouping: &Grouping) -> Data {
                 grouping.panels[place.panel].clone(),
                 grouping.series[place.series].clone(),
                 record.cell.clone(),
-                record.trial.clone(),
+                record.trial(),
                 series.name.clone(),
                 series.unit.to_string(),
                 number(*seconds),

@@ -1,10 +1,10 @@
 //! The values of single trials, which the summaries have boiled down: for points, quartiles and marks. Only trials that
 //! are ok, as everywhere.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use crate::analysis::{Summary, is_suspicious, outliers};
-use crate::record::{Phase, Record, Run, Status};
+use crate::record::{Record, Run, counted};
 
 /// The value of one trial, in base units.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,33 +19,26 @@ pub(super) struct Trial<'a> {
     pub is_outlier: bool,
 }
 
-/// The counted records of each cell, in the order of their numbers.
-pub(super) struct Trials<'a>(BTreeMap<&'a str, Vec<&'a Record>>);
+/// The records of each cell, in the order of their numbers.
+pub(super) struct Trials<'a>(HashMap<&'a str, &'a [Record]>);
 
 impl<'a> Trials<'a> {
     pub fn new(run: &'a Run) -> Self {
-        let mut cells: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
-        let counted =
-            run.last_attempts().filter(|one| one.phase == Phase::Measure && one.status == Status::Ok);
-        for record in counted {
-            cells.entry(&record.cell).or_default().push(record);
-        }
-        cells.values_mut().for_each(|records| records.sort_by_key(|record| record.repetition));
-        Self(cells)
+        Self(run.by_cell())
     }
 
     /// The counted records of a cell.
-    pub fn of_cell(&self, cell: &str) -> &[&'a Record] {
-        self.0.get(cell).map_or(&[], Vec::as_slice)
+    pub fn of_cell(&self, cell: &str) -> impl Iterator<Item = &'a Record> {
+        counted(self.0.get(cell).copied().unwrap_or_default())
     }
 
     /// What a summary was made of.
     pub fn of(&self, summary: &Summary<'_>) -> Vec<Trial<'a>> {
-        let trial = |record: &&'a Record| {
-            let value = summary.metric.find(record)?.value;
+        let trial = |record: &'a Record| {
+            let value = summary.metric.value(record)?;
             Some(Trial { record, value, is_suspicious: is_suspicious(record), is_outlier: false })
         };
-        let mut trials: Vec<Trial<'_>> = self.of_cell(&summary.cell.cell).iter().filter_map(trial).collect();
+        let mut trials: Vec<Trial<'_>> = self.of_cell(&summary.cell.cell).filter_map(trial).collect();
         let values: Vec<f64> = trials.iter().map(|trial| trial.value).collect();
         for place in outliers(&values).unwrap_or_default() {
             trials[place].is_outlier = true;

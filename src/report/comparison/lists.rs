@@ -3,7 +3,7 @@
 use super::rows::metric;
 use super::{Compared, List};
 use crate::analysis::{CellSamples, MetricKey, Uneven};
-use crate::record::{PlannedCell, word};
+use crate::record::{PlannedCell, Words, word};
 use crate::terminal;
 
 /// So many lines of one kind are told.
@@ -74,8 +74,9 @@ fn failing(uneven: &Uneven<'_>) -> String {
 /// Why the last trial of a cell that is not ok has failed.
 pub(super) fn reason(samples: &CellSamples<'_>) -> String {
     let Some(record) = samples.failure else { return String::new() };
-    let stage = record.stage.map(|stage| format!("{}: ", word(&stage))).unwrap_or_default();
-    let text = terminal::plain(record.reason.as_deref().unwrap_or_default()).into_owned();
+    let Words { stage, reason, .. } = record.words();
+    let stage = stage.map(|stage| format!("{}: ", word(&stage))).unwrap_or_default();
+    let text = terminal::plain(reason.as_deref().unwrap_or_default()).into_owned();
     let line = text.lines().next().unwrap_or_default();
     let cut = if line.chars().count() > REASON { "…" } else { "" };
     format!("; {stage}{}{cut}", line.chars().take(REASON).collect::<String>())

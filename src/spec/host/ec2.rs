@@ -59,6 +59,11 @@ pub struct Ec2 {
     ///
     /// Default: none. Example: `jump: gate@198.51.100.1`
     pub jump: Option<Text>,
+    /// A known_hosts file, or `accept-new` to add the key of an instance that is not known yet.
+    ///
+    /// Default: with `instance_id`, `~/.ssh/known_hosts`; of one that is launched, the key that it shows first is
+    /// trusted, as long as the run lasts. Example: `known_hosts: accept-new`
+    pub known_hosts: Option<Text>,
     /// By which address `runner` reaches it. Its peers always use the private one.
     ///
     /// Default: `public` where it has one, else `private`. Example: `address: private`
@@ -97,7 +102,7 @@ pub struct Ec2 {
     /// After this time it shuts itself down, and so terminates, whatever has become of `runner`.
     ///
     /// Default: the `deadline` and ten minutes; without one, `12h`. Example: `ttl: 3h`
-    pub ttl: Option<TimeSpan>,
+    pub ttl: Option<Located<TimeSpan>>,
     /// The longest time until it lets us in.
     ///
     /// Default: `10m`. Example: `up_within: 20m`
@@ -113,9 +118,9 @@ impl Ec2 {
     pub(super) fn texts_mut(&mut self) -> Vec<&mut Text> {
         let Ec2 { region, profile, ami, instance_id, instance_type, key_name, identity, user, jump, .. } =
             self;
-        let Ec2 { subnet, placement_group, user_data, .. } = self;
+        let Ec2 { known_hosts, subnet, placement_group, user_data, .. } = self;
         let one = [region, profile, ami, instance_id, instance_type, key_name, identity, user, jump];
-        let other = [subnet, placement_group, user_data];
+        let other = [known_hosts, subnet, placement_group, user_data];
         let lists = self.security_groups.values.iter_mut().chain(&mut self.availability_zones.values);
         one.into_iter().chain(other).flatten().chain(lists).chain(self.tags.values_mut()).collect()
     }
