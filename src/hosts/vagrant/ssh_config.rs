@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(values(sample, "m2", "Port"), ["2201"]);
         assert_eq!(values(sample, "m1", "UserKnownHostsFile"), ["/dev/null"]);
         assert_eq!(options(sample, "m3"), None);
-        let halted = include_str!("../../../tests/fixtures/samples/vagrant/ssh-config-halted.txt");
+        let halted = include_str!("../../../tests/fixtures/vagrant/ssh-config-halted.txt");
         assert_eq!(options(halted, "m1"), None);
     }
 }

@@ -40,7 +40,7 @@ fn of<'a>(printed: &'a str, kind: &'static str) -> impl Iterator<Item = (&'a str
 mod tests {
     use super::*;
 
-    const STATUS: &str = include_str!("../../../tests/fixtures/samples/vagrant/status-machine-readable.txt");
+    const STATUS: &str = include_str!("../../../tests/fixtures/vagrant/status-machine-readable.txt");
 
     #[test]
     fn states_of_several_machines() {
