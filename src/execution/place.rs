@@ -85,6 +85,13 @@ pub(super) async fn was_out_of_memory(place: &Place) -> bool {
 pub(super) async fn tell(run: &Run, cell: &Cell, environment: &str, place: &Place) {
     let declared = &run.spec.environments[environment];
     let host = &place.machine.name;
+    if let Some(task) = &place.task {
+        let (name, image) = (format!("{environment}: task of {}", task.size()), task.image().to_owned());
+        if run.is_news(&[host, &name]) {
+            run.say(Event::FactsFound { host: host.clone(), facts: Facts::from([(name, image)]) });
+        }
+        return;
+    }
     let tool = cell::workload(run, cell).metrics.tool.as_deref().map(|tool| tool.as_str());
     let is_other = declared.container.is_some() || declared.workdir.is_some();
     let workdir = place.directory.rsplit_once('/').map_or("/", |(above, _)| above);
@@ -92,9 +99,6 @@ pub(super) async fn tell(run: &Run, cell: &Cell, environment: &str, place: &Plac
     let is_first = run.is_news(&[host, environment]);
     let is_other_workdir = run.is_news(&[host, environment, "workdir", workdir]);
     if !is_other || !(is_other_tool || is_other_workdir) {
-        return;
-    }
-    if place.task.is_some() {
         return;
     }
     let mut facts = Facts::new();

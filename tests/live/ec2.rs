@@ -271,7 +271,7 @@ fn an_instance_that_is_there_is_used_and_left() {
     fs::write(cloud.folder.path().join("x.yaml"), yaml(&id)).unwrap();
     let output = cloud.runner(&["run", "x.yaml"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(cloud.living(&owner), [id.clone()]);
+    assert_eq!(cloud.living(&owner), std::slice::from_ref(&id));
     cloud.aws(&["ec2", "terminate-instances", "--instance-ids", &id]);
     let output = cloud.runner(&["run", "x.yaml"]);
     assert_eq!(output.status.code(), Some(4));

@@ -72,6 +72,7 @@ workloads:
     let facts: Value = serde_json::from_str(&facts).unwrap();
     assert_eq!(facts["facts"]["tasks on"], "Fargate", "{facts}");
     assert_eq!(facts["facts"]["region"], "us-east-1", "{facts}");
+    assert_eq!(facts["facts"]["task: task of 0.25 CPUs and 512 MiB"], host_image(), "{facts}");
 }
 
 #[test]

@@ -100,6 +100,17 @@ impl Tasks {
         let _ = self.state.subscribe().wait_for(|state| state.is_ready || state.is_over).await;
     }
 
+    /// How large they are, as a person reads it: `0.25 CPUs and 512 MiB`.
+    pub fn size(&self) -> String {
+        let TaskSize { cpu, memory } = self.settings.size;
+        format!("{} CPUs and {memory} MiB", f64::from(cpu) / 1024.0)
+    }
+
+    /// What image they have.
+    pub fn image(&self) -> &str {
+        &self.settings.image
+    }
+
     /// How the task that runs now is reached.
     pub fn address(&self) -> Option<String> {
         self.state.borrow().address.clone()
