@@ -14,7 +14,7 @@ use super::experiment::{self, Hosts};
 use crate::cli::CleanArguments;
 use crate::environments;
 use crate::error::{EXIT_OK, EXIT_WORLD, Error};
-use crate::hosts::{self, Claim, Fate, Ledger, Machine, Said, Tell, Thing, lock_all};
+use crate::hosts::{self, Claim, Fate, Kind, Ledger, Machine, Said, Tell, Thing, lock_all};
 use crate::record::{self, RunDirectory};
 use crate::ui;
 
@@ -109,14 +109,25 @@ fn by_tag(
             .iter()
             .flat_map(|(name, host)| runs.iter().map(|run| hosts::things_tagged(name, host, run))),
     );
-    let mut known = BTreeSet::new();
+    let (mut known, mut failed) = (BTreeSet::new(), None);
     for things in block_on(tagged)? {
-        for thing in things? {
-            // Hosts in one region see each other's.
-            if known.insert((thing.kind, thing.name.clone())) {
+        let things = match things {
+            Ok(things) => things,
+            // Those of other hosts are removed all the same.
+            Err(error) => {
+                failed = failed.or(Some(error));
+                continue;
+            }
+        };
+        for thing in things {
+            // Hosts in one region see each other's instances; tasks are those of their cluster.
+            if thing.kind != Kind::Instance || known.insert(thing.name.clone()) {
                 ledger.made(thing)?;
             }
         }
+    }
+    if let (Some(error), true) = (&failed, ledger.left().is_empty()) {
+        return Err(error.clone().into());
     }
     match ledger.left() {
         left if left.is_empty() => {
@@ -127,7 +138,10 @@ fn by_tag(
             ui::show_left(&left, shown);
             Ok(false)
         }
-        _ => block_on(empty(arguments, shown, declared, &ledger))?,
+        _ => {
+            let is_clean = block_on(empty(arguments, shown, declared, &ledger))??;
+            failed.map_or(Ok(is_clean), |error| Err(error.into()))
+        }
     }
 }
 

@@ -15,7 +15,7 @@ mod signals;
 use std::path::Path;
 
 use jiff::Timestamp;
-use tokio::sync::mpsc::unbounded_channel;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use self::begun::Begun;
@@ -26,9 +26,10 @@ use super::experiment::{self, Experiment};
 use super::{block_on, plan, templates};
 use crate::cli::{PlanFormat, RunArguments};
 use crate::error::{EXIT_FAILED_TRIALS, EXIT_INTERRUPTED, EXIT_OK, Error};
+use crate::event::Event;
 use crate::execution::Run;
 use crate::hosts::{Claim, Ledger};
-use crate::record::{RecordError, TemplateFile, keep_templates};
+use crate::record::{RecordError, RunDirectory, TemplateFile};
 use crate::report::{self, ReportError};
 use crate::ui::progress::Progress;
 use crate::{analysis, ui};
@@ -71,8 +72,7 @@ async fn execute(
     signals::cancel_on_interrupt(stop.clone(), asked.clone(), at_interrupt.clone());
     let (events, mut receiver) = unbounded_channel();
     ui::note(&format!("run {id} of {}", arguments.file.display()));
-    let verbosity = messages::verbosity(&arguments.messages);
-    let mut progress = Progress::start(&experiment.plan, &experiment.spec, verbosity, Timestamp::now());
+    let mut progress = messages::progress(&arguments.messages, &experiment);
     let mut claim = Claim::new(&id, &format!("experiment `{}`", experiment::name(&arguments.file)));
     let (mut hosts, mut history) = (experiment.plan.hosts(), Default::default());
     if let Some(earlier) = &earlier {
@@ -82,14 +82,14 @@ async fn execute(
     }
     let (locking, mut early) = ((arguments.locking, &claim), Vec::new());
     let begun = Begun::new(arguments, &experiment, &id, earlier)?;
-    let directory = begun.directory();
-    let ledger = Ledger::open(&directory.ledger(), &experiment.spec.variables)?;
+    let (directory, variables) = (begun.directory(), &experiment.spec.variables);
+    let ledger = Ledger::open(&directory.ledger(), variables)?;
     // The second interrupt tells of it.
     let _ = at_interrupt.set((directory.clone(), ledger.clone()));
     let making = machines::making(&experiment, &id, &ledger, &events);
     let hosted = Hosted::new(&experiment, &making);
     // What an earlier sitting has made for itself is made anew.
-    hosted.release(&events).await;
+    give_back(&hosted, &events, &mut progress, &mut receiver, &mut early).await;
     let connected = tokio::select! {
         machines = machines::connect(&experiment, hosts, locking, &making, &events) => Some(machines),
         () = recorder::watch(&mut progress, &mut receiver, &mut early) => None,
@@ -98,32 +98,71 @@ async fn execute(
     let machines = match connected {
         Some(Ok(machines)) => machines,
         not_connected => {
-            hosted.release(&events).await;
+            give_back(&hosted, &events, &mut progress, &mut receiver, &mut early).await;
             begun.give_up(&ledger)?;
             return not_connected.map_or(Ok(EXIT_INTERRUPTED), |failed| failed.map(|_| EXIT_INTERRUPTED));
         }
     };
     let connector = machines::connector(&experiment, locking, &making, &events);
-    let writer = begun.writer(&experiment)?;
-    let templates = experiment.templates.map(|chosen| chosen.files).unwrap_or_default();
-    keep_templates(writer.directory(), &templates)?;
+    let writer = match begun.writer(&experiment) {
+        Ok(writer) => writer,
+        Err(error) => {
+            give_back(&hosted, &events, &mut progress, &mut receiver, &mut early).await;
+            return Err(error);
+        }
+    };
     ui::note(&format!("its results: {}", directory.path().display()));
     machines::end_earlier(&machines, &ledger, &events).await;
     let recorder = Recorder::new(writer, progress, &experiment.plan);
     let experiment = (experiment.spec, experiment.sources, experiment.plan);
-    let mut run = Run::new(id, experiment, machines, stop.clone(), events).with_ledger(ledger.clone())?;
+    let begun = Run::new(id, experiment, machines, stop.clone(), events).with_ledger(ledger.clone());
+    let mut run = match begun {
+        Ok(run) => run,
+        Err(error) => {
+            hosted.release(&unbounded_channel().0).await;
+            return Err(error.into());
+        }
+    };
     (run.history, run.connector, run.is_precise) = (history, Some(connector), analysis::is_precise);
     run.tells_commands = messages::wants_commands(&arguments.messages);
     let recorded = recorder.record(run, hosted, asked, early, receiver).await;
+    finish(arguments, recorded, (&ledger, &directory), stop.is_cancelled())
+}
+
+/// Says what is left, and writes the report.
+fn finish(
+    arguments: &RunArguments,
+    recorded: Result<Recorded, RecordError>,
+    (ledger, directory): (&Ledger, &RunDirectory),
+    was_ended: bool,
+) -> Result<u8, Error> {
     let closed = ledger.close();
     let left = ledger.left();
     ui::show_left(&left, directory.path());
     let Recorded { directory, failed, is_stopped } =
         recorded.map_err(|error| with_way_on(arguments, error))?;
     closed?;
-    let is_interrupted = stop.is_cancelled() && !is_stopped;
+    let is_interrupted = was_ended && !is_stopped;
     let has_failed = failed > 0 || !left.is_empty();
     end(arguments, &directory, None, Ending { is_interrupted, is_stopped, has_failed })
+}
+
+/// Gives back the hosts that were made, and shows what is said of it.
+async fn give_back(
+    hosted: &Hosted,
+    events: &UnboundedSender<Event>,
+    progress: &mut Progress,
+    receiver: &mut UnboundedReceiver<Event>,
+    early: &mut Vec<Event>,
+) {
+    tokio::select! {
+        () = hosted.release(events) => {}
+        () = recorder::watch(progress, receiver, early) => {}
+    }
+    while let Ok(event) = receiver.try_recv() {
+        progress.show(&event, Timestamp::now());
+        early.push(event);
+    }
 }
 
 /// How a sitting has ended.

@@ -33,11 +33,15 @@ pub(super) async fn wait(
     if let Some(task) = &place.task {
         // The time until it runs is not the service's.
         task.until_running().await;
+        if task.is_over() {
+            // Whoever waits for its end says so.
+            return std::future::pending().await;
+        }
     }
     let look = async {
         if let (Some(task), true) = (&place.task, sign.is_for_tasks()) {
             task.until_ready().await;
-            return Ok(());
+            return if task.is_over() { std::future::pending().await } else { Ok(()) };
         }
         while !sign.is_seen(place, job_id).await? {
             tokio::time::sleep(BETWEEN_LOOKS).await;

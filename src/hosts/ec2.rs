@@ -116,7 +116,9 @@ pub(super) async fn release(
     let aws = aws(name, ec2);
     let mut found = look(&aws, name, thing).await?;
     for seconds in LOOKS {
-        if !found.is_empty() {
+        // One that has ended may hide another whose launch was asked for later.
+        let is_known = !found.is_empty() && thing.name.starts_with("i-");
+        if is_known || found.iter().any(|instance| !instance.is_over()) {
             break;
         }
         tokio::time::sleep(Duration::from_secs(seconds)).await;

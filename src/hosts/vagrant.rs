@@ -50,6 +50,13 @@ pub(super) async fn provide(
     if text.is_some() {
         make_folder(&path)?;
     }
+    // One that this run could not bring up whole is no machine to be measured.
+    for (entry, thing) in making.ledger.left_on(name) {
+        if thing.kind == Kind::Vagrant {
+            release(name, vagrant, &thing, &making.tell).await.map_err(|error| named(name, error))?;
+            making.ledger.released(entry);
+        }
+    }
     let folder = Folder::open(&path, provider(vagrant), up_within(vagrant), doing).await;
     let folder = folder.map_err(|error| named(name, error))?;
     if let Some(text) = text {

@@ -43,7 +43,19 @@ fn of_cell(spec: &Spec, cell: &Cell, origin: Span) -> Vec<Problem> {
         }
     }
     let host = cell.host.as_str();
-    let Some(ecs) = cluster(spec, host) else { return problems };
+    let on_cluster = cell.services.iter().find(|service| cluster(spec, &service.host).is_some());
+    let Some(ecs) = cluster(spec, host) else {
+        problems.extend(on_cluster.into_iter().flat_map(|service| {
+            workload.files.iter().map(|file| {
+                Problem::at(
+                    file.from.span,
+                    format!("no file can be copied to or from a task of `{}`", service.host),
+                )
+                .help("put it into the image, or print it")
+            })
+        }));
+        return problems;
+    };
     problems.extend(of_place(spec, cell, ecs, (host, &cell.environment), origin));
     problems.extend(workload.steps().into_iter().flat_map(|steps| steps_in_task(steps, host)));
     let files = workload.files.iter().map(|file| &file.from).chain(&workload.fetch.values);

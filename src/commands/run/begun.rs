@@ -1,12 +1,10 @@
 //! A sitting that has begun: where its run lies, and what is made for it stands there before any host is made.
 
-use std::path::Path;
-
 use super::resume::Earlier;
 use super::{Experiment, RunArguments, experiment, manifest};
 use crate::error::Error;
 use crate::hosts::Ledger;
-use crate::record::{RunDirectory, RunWriter};
+use crate::record::{RunDirectory, RunWriter, keep_templates};
 
 /// The run of a sitting.
 pub(super) enum Begun {
@@ -43,19 +41,22 @@ impl Begun {
         }
     }
 
-    /// Who writes it.
+    /// Who writes it; its templates are kept.
     pub(super) fn writer(self, experiment: &Experiment) -> Result<RunWriter, Error> {
-        match self {
-            Begun::New(writer) => Ok(*writer),
-            Begun::Earlier(earlier) => earlier.writer(experiment),
-        }
+        let writer = match self {
+            Begun::New(writer) => *writer,
+            Begun::Earlier(earlier) => earlier.writer(experiment)?,
+        };
+        let templates = experiment.templates.as_ref().map(|chosen| chosen.files.as_slice());
+        keep_templates(writer.directory(), templates.unwrap_or_default())?;
+        Ok(writer)
     }
 
     /// Ends it before its first trial. A new run of which nothing is left on any machine leaves nothing here.
     pub(super) fn give_up(self, ledger: &Ledger) -> Result<(), Error> {
         ledger.close()?;
         let left = ledger.left();
-        crate::ui::show_left(&left, self.directory().path() as &Path);
+        crate::ui::show_left(&left, self.directory().path());
         match self {
             Begun::New(writer) if left.is_empty() => Ok(writer.discard()?),
             _ => Ok(()),

@@ -2,11 +2,14 @@
 
 use std::fs::OpenOptions;
 
+use jiff::Timestamp;
+
+use super::experiment::Experiment;
 use crate::cli::Messages;
 use crate::error::Error;
 use crate::record::RecordError;
 use crate::ui;
-use crate::ui::progress::Verbosity;
+use crate::ui::progress::{Progress, Verbosity};
 
 /// From now on little is said where little is asked for, and all is logged where a log is. What the log holds
 /// already stays.
@@ -26,7 +29,12 @@ pub(super) fn heed(messages: &Messages) -> Result<(), Error> {
     Ok(())
 }
 
-pub(super) fn verbosity(messages: &Messages) -> Verbosity {
+/// The screen of a run that begins now.
+pub(super) fn progress(messages: &Messages, experiment: &Experiment) -> Progress {
+    Progress::start(&experiment.plan, &experiment.spec, verbosity(messages), Timestamp::now())
+}
+
+fn verbosity(messages: &Messages) -> Verbosity {
     match messages {
         Messages { quiet: true, .. } => Verbosity::Quiet,
         Messages { verbose: true, .. } => Verbosity::Verbose,

@@ -1,5 +1,6 @@
 //! Tasks as a way to run jobs: each job is one task, from the request to the last line of its log. Read [`Tasks`].
 
+use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 const LOG_WITHIN: Duration = Duration::from_secs(60);
 /// How much longer than its time a task may take, which ends itself, before it is stopped.
 const MARGIN: Duration = Duration::from_secs(90);
+/// How long a task may take to end once it was stopped.
+const STOPS_WITHIN: Duration = Duration::from_secs(240);
 /// How many looks in a row may fail.
 const LOOKS: u32 = 5;
 
@@ -100,6 +103,11 @@ impl Tasks {
         let _ = self.state.subscribe().wait_for(|state| state.is_ready || state.is_over).await;
     }
 
+    /// Whether the task of the job that was begun last has ended.
+    pub fn is_over(&self) -> bool {
+        self.state.borrow().is_over
+    }
+
     /// How large they are, as a person reads it: `0.25 CPUs and 512 MiB`.
     pub fn size(&self) -> String {
         let TaskSize { cpu, memory } = self.settings.size;
@@ -139,8 +147,22 @@ impl Tasks {
         running.is_over = true;
         let until = Instant::now() + LOG_WITHIN;
         loop {
-            let told = cluster.told(&task).await?;
+            let told = match cluster.told(&task).await {
+                Ok(told) => told,
+                // What the task has measured may still be read.
+                Err(_) if Instant::now() < until => {
+                    tokio::time::sleep(SHORT_PAUSE).await;
+                    continue;
+                }
+                Err(error) => return Err(TransportError { is_lost: true, ..error }),
+            };
             if let Some(ended) = told.ended {
+                let is_early = ended.stopped.is_some() && ended.elapsed_s < lifetime.as_secs_f64();
+                if is_early && why.is_none() {
+                    let message =
+                        format!("`{}`: the task was ended from outside: {}", cluster.host, task.why());
+                    return Err(TransportError::new(message));
+                }
                 return Ok(alone::stopped_by(ended, why));
             }
             if Instant::now() > until || !self.state.borrow().is_running && told == Told::default() {
@@ -158,55 +180,73 @@ impl Tasks {
         has_sign: bool,
         stop: &CancellationToken,
     ) -> Result<(TaskAnswer, Option<Stopped>), TransportError> {
-        let (cluster, start) = (&self.cluster, Instant::now());
-        let (mut why, mut due, mut failures) = (None, None, 0);
-        let arn = &task.task_arn.clone();
+        let (cluster, arn) = (&self.cluster, &task.task_arn.clone());
+        let (mut why, mut failures, mut is_told) = (None, 0, false);
+        let (mut due, mut give_up) = (None, None);
+        let start = Instant::now();
         let mut looked = Ok(task);
         loop {
-            match looked {
-                Err(error) if failures == LOOKS => return Err(error),
-                Err(_) => failures += 1,
+            let seen = match looked {
                 Ok(task) if task.is_stopped() => return Ok((task, why)),
-                Ok(task) => {
-                    failures = 0;
-                    if task.is_running() && due.is_none() {
-                        let address = cluster.address(&task).await?;
-                        self.state
-                            .send_modify(|state| (state.address, state.is_running) = (Some(address), true));
-                        due = Some(Instant::now() + limit + MARGIN);
-                    }
-                    if due.is_none() && why.is_none() && start.elapsed() > cluster.up_within() {
-                        let status = task.last_status;
-                        let within = crate::spec::TimeSpan(cluster.up_within());
-                        let message = format!(
-                            "`{}`: the task did not run within {within}: it is {status}",
-                            cluster.host
-                        );
-                        return Err(TransportError { is_lost: true, ..TransportError::new(message) });
-                    }
-                    let waits_for_sign = has_sign && due.is_some() && !self.state.borrow().is_ready;
-                    if waits_for_sign && cluster.told(&task).await?.is_ready {
-                        self.state.send_modify(|state| state.is_ready = true);
-                    }
-                }
+                Ok(task) => self.see(&task, start.elapsed(), has_sign, why.is_some()).await,
+                Err(error) => Err(error),
+            };
+            match seen {
+                Err(error) if failures == LOOKS || error.is_lost => return Err(error),
+                Err(_) => failures += 1,
+                Ok(()) => failures = 0,
             }
-            let is_late = due.is_some_and(|due| Instant::now() > due);
-            if is_late && why.is_none() {
+            let is_running = self.state.borrow().is_running;
+            if is_running && due.is_none() {
+                due = Some(Instant::now() + limit + MARGIN);
+            }
+            if why.is_none() && due.is_some_and(|due| Instant::now() > due) {
                 why = Some(Stopped::TimedOut);
-                cluster.stop(arn).await?;
             }
-            let hurries = due.is_none() || why.is_some() || has_sign && !self.state.borrow().is_ready;
+            if why.is_some() && !is_told {
+                is_told = cluster.stop(arn).await.is_ok();
+                give_up.get_or_insert(Instant::now() + STOPS_WITHIN);
+            }
+            if give_up.is_some_and(|time| Instant::now() > time) {
+                let message = format!("`{}`: the task was stopped and does not end", cluster.host);
+                return Err(TransportError::new(message));
+            }
+            let hurries = !is_running || why.is_some() || has_sign && !self.state.borrow().is_ready;
             let pause =
                 if hurries { SHORT_PAUSE } else { (start.elapsed() / 10).clamp(SHORT_PAUSE, LONGEST_PAUSE) };
             tokio::select! {
                 () = stop.cancelled(), if why.is_none() => {
                     why = Some(Stopped::Cancelled);
-                    cluster.stop(arn).await?;
+                    is_told = cluster.stop(arn).await.is_ok();
+                    give_up = Some(Instant::now() + STOPS_WITHIN);
                 }
                 () = tokio::time::sleep(pause) => {}
             }
             looked = cluster.look(arn).await;
         }
+    }
+
+    /// Takes in what a look has shown of a task that has not ended.
+    async fn see(
+        &self,
+        task: &TaskAnswer,
+        since: Duration,
+        has_sign: bool,
+        is_ending: bool,
+    ) -> Result<(), TransportError> {
+        let (cluster, state) = (&self.cluster, self.state.borrow().clone());
+        if task.is_running() && !state.is_running {
+            let address = cluster.address(task).await?;
+            self.state.send_modify(|state| (state.address, state.is_running) = (Some(address), true));
+        } else if !state.is_running && !is_ending && since > cluster.up_within() {
+            let (status, within) = (&task.last_status, crate::spec::TimeSpan(cluster.up_within()));
+            let message = format!("`{}`: the task did not run within {within}: it is {status}", cluster.host);
+            return Err(TransportError { is_lost: true, ..TransportError::new(message) });
+        }
+        if has_sign && task.is_running() && !state.is_ready && cluster.told(task).await?.is_ready {
+            self.state.send_modify(|state| state.is_ready = true);
+        }
+        Ok(())
     }
 
     fn no_outcome(&self, task: &TaskAnswer, told: Told) -> TransportError {
@@ -231,8 +271,14 @@ impl Cluster {
             let hint = Some("put the script into the image, and let `run` call it".to_owned());
             return Err(TransportError { hint, ..TransportError::new(message) });
         }
-        let answers: TaskAnswers =
-            self.aws.ask(&["ecs", "run-task", "--cli-input-json", &request.to_string()]).await?;
+        // In a file: everybody on this machine may read arguments, and variables may hold secrets.
+        let kept = tempfile::NamedTempFile::new().and_then(|mut file| {
+            file.write_all(request.to_string().as_bytes())?;
+            Ok(file)
+        });
+        let kept = kept.map_err(|error| TransportError::new(format!("no file for a request: {error}")))?;
+        let file = format!("file://{}", kept.path().display());
+        let answers: TaskAnswers = self.aws.ask(&["ecs", "run-task", "--cli-input-json", &file]).await?;
         if let Some(task) = answers.tasks.into_iter().next() {
             return Ok(task);
         }
