@@ -192,9 +192,10 @@ impl Tasks {
                 Err(error) => Err(error),
             };
             match seen {
-                Err(error) if failures == LOOKS || error.is_lost => return Err(error),
+                Ok(Some(error)) => return Err(error),
+                Ok(None) => failures = 0,
+                Err(error) if failures == LOOKS => return Err(error),
                 Err(_) => failures += 1,
-                Ok(()) => failures = 0,
             }
             let is_running = self.state.borrow().is_running;
             if is_running && due.is_none() {
@@ -226,27 +227,37 @@ impl Tasks {
         }
     }
 
-    /// Takes in what a look has shown of a task that has not ended.
+    /// Takes in what a look has shown of a task that has not ended. Returns why it is of no use, if so.
     async fn see(
         &self,
         task: &TaskAnswer,
         since: Duration,
         has_sign: bool,
         is_ending: bool,
-    ) -> Result<(), TransportError> {
+    ) -> Result<Option<TransportError>, TransportError> {
         let (cluster, state) = (&self.cluster, self.state.borrow().clone());
         if task.is_running() && !state.is_running {
-            let address = cluster.address(task).await?;
+            let Some(address) = cluster.address(task).await? else { return Ok(Some(self.no_address())) };
             self.state.send_modify(|state| (state.address, state.is_running) = (Some(address), true));
         } else if !state.is_running && !is_ending && since > cluster.up_within() {
             let (status, within) = (&task.last_status, crate::spec::TimeSpan(cluster.up_within()));
             let message = format!("`{}`: the task did not run within {within}: it is {status}", cluster.host);
-            return Err(TransportError { is_lost: true, ..TransportError::new(message) });
+            return Ok(Some(TransportError { is_lost: true, ..TransportError::new(message) }));
         }
         if has_sign && task.is_running() && !state.is_ready && cluster.told(task).await?.is_ready {
             self.state.send_modify(|state| state.is_ready = true);
         }
-        Ok(())
+        Ok(None)
+    }
+
+    fn no_address(&self) -> TransportError {
+        TransportError {
+            hint: Some("add `assign_public_ip: true`, and use a public subnet".to_owned()),
+            ..TransportError::new(format!(
+                "`{}`: the task has no address of the wanted kind",
+                self.cluster.host
+            ))
+        }
     }
 
     fn no_outcome(&self, task: &TaskAnswer, told: Told) -> TransportError {
@@ -303,24 +314,17 @@ impl Cluster {
         Ok(())
     }
 
-    /// How others reach a task that runs.
-    async fn address(&self, task: &TaskAnswer) -> Result<String, TransportError> {
+    /// How others reach a task that runs; none where it has no address of the wanted kind.
+    async fn address(&self, task: &TaskAnswer) -> Result<Option<String>, TransportError> {
         let is_public = self.settings.address == Some(AddressKind::Public);
         if let (false, Some(address)) = (is_public, task.private_address()) {
-            return Ok(address.to_owned());
+            return Ok(Some(address.to_owned()));
         }
-        let none = |hint: &str| TransportError {
-            hint: Some(hint.to_owned()),
-            ..TransportError::new(format!("`{}`: the task has no address of the wanted kind", self.host))
-        };
-        let interface =
-            task.interface().ok_or_else(|| none("is the network mode of the cluster `awsvpc`?"))?;
+        let Some(interface) = task.interface() else { return Ok(None) };
         let asked = ["ec2", "describe-network-interfaces", "--network-interface-ids", interface];
         let found: Interfaces = self.aws.ask(&asked).await?;
         let address = if is_public { found.public_address() } else { found.private_address() };
-        address
-            .map(str::to_owned)
-            .ok_or_else(|| none("add `assign_public_ip: true`, and use a public subnet"))
+        Ok(address.map(str::to_owned))
     }
 
     /// What the log of a task says so far.
