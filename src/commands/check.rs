@@ -46,7 +46,7 @@ fn look(experiment: &Experiment) -> Result<bool, Error> {
     let Experiment { spec, sources, .. } = experiment;
     let one = async |(name, needs): (&String, &Needs)| {
         let host = &spec.hosts[name.as_str()];
-        match foresee(name, host).await.transpose() {
+        match foresee(name, host, sources).await.transpose() {
             Some(foreseen) => Err(foreseen),
             None => Ok(reach(name, host, sources, needs).await),
         }

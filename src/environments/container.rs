@@ -177,7 +177,7 @@ fn is_given(network: &str) -> bool {
 
 /// Something of `run` on `machine`, as its ledger has it.
 pub(super) fn thing(machine: &Machine, kind: Kind, name: &str, run: &str) -> Thing {
-    Thing { host: machine.name.clone(), kind, name: name.to_owned(), run: run.to_owned() }
+    Thing { host: machine.name.clone(), kind, name: name.to_owned(), run: run.to_owned(), place: None }
 }
 
 #[cfg(test)]

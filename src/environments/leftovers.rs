@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     fn thing(kind: Kind, name: &str) -> Thing {
-        Thing { host: "a".into(), kind, name: name.into(), run: "0badcafe".into() }
+        Thing { host: "a".into(), kind, name: name.into(), run: "0badcafe".into(), place: None }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::environments::{Place, is_fresh_for_each_trial};
 use crate::event::{Event, Stage};
 use crate::plan::Cell;
 use crate::plan::substitute::Context;
-use crate::spec::{Text, Workload};
+use crate::spec::{Host, Text, Workload};
 use crate::transports::docker::End;
 use crate::transports::{TransportError, job};
 
@@ -50,6 +50,19 @@ enum Doubt {
     Whole,
 }
 
+/// The names of the templates of `cell`; the address of a host that was made is known once it is up.
+fn context(run: &Run, cell: &Cell) -> Context {
+    let context = Context::of_cell(&run.spec, cell);
+    let declared = &run.spec.hosts[cell.host.as_str()];
+    match run.machine(&cell.host) {
+        Ok(machine) if declared.is_provided() => {
+            let peer_address = Some(Text::unwritten(machine.peer_address.clone()));
+            context.with_host(&cell.host, &Host { peer_address, ..declared.clone() })
+        }
+        _ => context,
+    }
+}
+
 /// What is kept of a cell between its trials.
 pub(super) struct CellState {
     /// The names of its templates.
@@ -73,7 +86,7 @@ pub(super) struct CellState {
 impl CellState {
     pub(super) fn new(run: &Run, cell: &Cell) -> Self {
         CellState {
-            context: Context::of_cell(&run.spec, cell),
+            context: context(run, cell),
             env: Vec::new(),
             warnings: Vec::new(),
             is_fresh: is_fresh_for_each_trial(&run.spec.environments[cell.environment.as_str()]),

@@ -34,7 +34,7 @@ use crate::environments::{self, Shared};
 use crate::event::{Event, Stage, Status};
 use crate::hosts::{Fate, Ledger, Machine};
 use crate::plan::Plan;
-use crate::spec::{Spec, Text};
+use crate::spec::Spec;
 use crate::transports::TransportError;
 
 use machines::Machines;
@@ -97,15 +97,7 @@ impl Run {
         stop: CancellationToken,
         events: UnboundedSender<Event>,
     ) -> Self {
-        let (mut spec, sources, plan) = experiment;
-        for (name, machine) in
-            machines.iter().filter_map(|(name, machine)| Some((name, machine.as_ref().ok()?)))
-        {
-            // Templates learn the address of a host that was made.
-            if let Some(host) = spec.hosts.get_mut(name.as_str()).filter(|host| host.is_provided()) {
-                host.peer_address = Some(Text::unwritten(machine.peer_address.clone()));
-            }
-        }
+        let (spec, sources, plan) = experiment;
         Run {
             id,
             spec,
@@ -166,7 +158,11 @@ impl Run {
             }
         }
         machine.transport.shells().close().await;
-        machine.unlock().await;
+        let left = self.shared.ledger().left_on(&machine.name);
+        if !left.iter().any(|(_, thing)| thing.kind.is_whole_machine()) {
+            // Nobody is to begin on one that is given back now.
+            machine.unlock().await;
+        }
     }
 
     /// Lets nothing new start; the first reason is the one to tell.

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::OnceCell;
 
 use super::command_line::Call;
+use super::{Fate, Thing};
 use crate::spec::Text;
 use crate::transports::TransportError;
 
@@ -14,10 +17,11 @@ const INSTALL: &str =
     "install the AWS command line, e.g. `apt-get install awscli`, and log in with `aws configure`";
 
 /// Where calls go, and as whom.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Aws {
     host: String,
     options: Vec<String>,
+    place: OnceCell<String>,
 }
 
 /// An error of AWS by its name, such as `InsufficientInstanceCapacity`; the name is empty where there is none.
@@ -40,7 +44,7 @@ impl Aws {
     pub(super) fn new(name: &str, region: Option<&Text>, profile: Option<&Text>) -> Self {
         let option = |key: &str, text: Option<&Text>| text.map(|text| [key.to_owned(), text.value.clone()]);
         let options = option("--region", region).into_iter().chain(option("--profile", profile)).flatten();
-        Aws { host: name.to_owned(), options: options.collect() }
+        Aws { host: name.to_owned(), options: options.collect(), place: OnceCell::new() }
     }
 
     /// Asks `words`, such as `["ec2", "describe-instances", "--instance-ids", "i-1"]`, and reads the answer; an
@@ -82,6 +86,56 @@ impl Aws {
         serde_json::from_slice(answer)
             .map_err(|error| failed("", format!("its answer can't be read: {error}")))
     }
+}
+
+impl Aws {
+    /// Where things are made that are asked for here: `account 123456789012 in eu-central-1`.
+    ///
+    /// # Errors
+    /// When AWS does not tell.
+    pub(super) async fn place(&self) -> Result<&str, AwsError> {
+        let find = async || {
+            let caller: Caller = self.ask(&["sts", "get-caller-identity"]).await?;
+            let zones: Zones = self.ask(&["ec2", "describe-availability-zones"]).await?;
+            let region = zones.availability_zones.into_iter().next().map(|zone| zone.region_name);
+            Ok(format!("account {} in {}", caller.account, region.unwrap_or_default()))
+        };
+        self.place.get_or_try_init(find).await.map(String::as_str)
+    }
+
+    /// Why `thing` can't be looked for here: it was made somewhere else, where it may still be.
+    ///
+    /// # Errors
+    /// When AWS does not tell where this is.
+    pub(super) async fn elsewhere(&self, thing: &Thing) -> Result<Option<Fate>, AwsError> {
+        let Some(made) = &thing.place else { return Ok(None) };
+        let here = self.place().await?;
+        let why = || {
+            format!(
+                "it was made in {made}, and this is {here}; help: set the profile and region that it was made with"
+            )
+        };
+        Ok((made != here).then(|| Fate::Left(why())))
+    }
+}
+
+/// Who is asking.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Caller {
+    pub account: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Zones {
+    availability_zones: Vec<Zone>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Zone {
+    region_name: String,
 }
 
 /// `AWS_ENDPOINT_URL` as an option: versions of the tool before 2.13 don't know the variable, and would go to

@@ -13,7 +13,7 @@ use self::arrival::Patience;
 use self::instance::{Described, HOST_TAG, Instance, RUN_TAG, Terminated};
 use super::aws::{Aws, AwsError};
 use super::ledger::Kind;
-use super::provide::{Fate, Making, Provided, Said, Tell};
+use super::provide::{Fate, LOOKS, Making, Provided, Said, Tell};
 use super::ssh::{known_hosts, local_path};
 use super::{Machine, Thing};
 use crate::diagnostic::Sources;
@@ -24,9 +24,6 @@ use crate::transports::{DEFAULT_RECONNECT, TransportError};
 
 /// Who logs in where nothing is said: the user of Amazon's own images.
 const USER: &str = "ec2-user";
-/// Seconds between the looks for an instance whose launch was asked for and whose id is not known: EC2 does not
-/// show it at once.
-const LOOKS: [u64; 6] = [1, 2, 4, 8, 8, 8];
 /// How many of them where nothing tells that anything was launched.
 const LOOKS_FOR_NOTHING: usize = 3;
 
@@ -49,7 +46,8 @@ pub(super) async fn provide(
     let known = tagged(&aws, &making.run, Some(name)).await?;
     let id = match known.iter().find(|instance| !instance.is_over()) {
         Some(instance) => {
-            making.ledger.made(thing(name, &making.run, &instance.id))?;
+            let place = aws.place().await?;
+            making.ledger.made(thing(name, &making.run, &instance.id, Some(place)))?;
             instance.id.clone()
         }
         None => launch::launch(&aws, name, ec2, making, known.len()).await?.id,
@@ -114,6 +112,9 @@ pub(super) async fn release(
     tell: &Tell,
 ) -> Result<Fate, TransportError> {
     let aws = aws(name, ec2);
+    if let Some(left) = aws.elsewhere(thing).await? {
+        return Ok(left);
+    }
     let mut found = look(&aws, name, thing).await?;
     for seconds in LOOKS {
         // One that has ended may hide another whose launch was asked for later.
@@ -161,7 +162,7 @@ pub(super) async fn things(name: &str, ec2: &Ec2, run: &str) -> Result<Vec<Thing
         found = tagged(&aws, run, None).await?;
     }
     let living = found.iter().filter(|instance| !instance.is_over());
-    Ok(living.map(|instance| thing(name, run, &instance.id)).collect())
+    Ok(living.map(|instance| thing(name, run, &instance.id, None)).collect())
 }
 
 fn aws(name: &str, ec2: &Ec2) -> Aws {
@@ -169,8 +170,9 @@ fn aws(name: &str, ec2: &Ec2) -> Aws {
 }
 
 /// A launch by its token, or an instance by its id, as the ledger has it.
-fn thing(name: &str, run: &str, id: &str) -> Thing {
-    Thing { host: name.to_owned(), kind: Kind::Instance, name: id.to_owned(), run: run.to_owned() }
+fn thing(name: &str, run: &str, id: &str, place: Option<&str>) -> Thing {
+    let (host, place) = (name.to_owned(), place.map(str::to_owned));
+    Thing { host, kind: Kind::Instance, name: id.to_owned(), run: run.to_owned(), place }
 }
 
 /// What there is of a thing, whatever its state.

@@ -14,9 +14,10 @@ use indexmap::IndexMap;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, watch};
 
-use self::answers::{Clusters, Definition, Definitions, Stopped, TaskList};
+use self::answers::{Clusters, Definition, Definitions, TaskList};
 use super::aws::{Aws, AwsError};
 use super::probe::OF_ANY;
+use super::provide::LOOKS;
 use super::{Fate, Kind, Ledger, Machine, Making, Thing, Way, peer_address, sudo};
 use crate::spec::Host;
 use crate::spec::host::{AddressKind, Architecture, Ecs, LaunchType};
@@ -140,6 +141,11 @@ impl Cluster {
         started_by(&self.run)
     }
 
+    async fn thing(&self, name: String) -> Result<Thing, TransportError> {
+        let (host, run, place) = (self.host.clone(), self.run.clone(), self.aws.place().await?.to_owned());
+        Ok(Thing { host, kind: Kind::Tasks, name, run, place: Some(place) })
+    }
+
     fn log_group(&self) -> &str {
         self.settings.log_group.as_ref().map_or(LOG_GROUP, |group| group.as_str())
     }
@@ -157,13 +163,7 @@ impl Cluster {
             return Ok(known.clone());
         }
         // One line for everything that carries the run's tags, before the first of it is made.
-        let thing = Thing {
-            host: self.host.clone(),
-            kind: Kind::Tasks,
-            name: self.started_by(),
-            run: self.run.clone(),
-        };
-        self.ledger.made(thing)?;
+        self.ledger.made(self.thing(self.started_by()).await?)?;
         self.make_log_group().await?;
         let registered: Definition =
             self.aws.ask(&["ecs", "register-task-definition", "--cli-input-json", &key]).await?;
@@ -290,51 +290,72 @@ fn started_by(run: &str) -> String {
 /// # Errors
 /// When AWS can't be asked.
 pub(super) async fn things(name: &str, ecs: &Ecs, run: &str) -> Result<Vec<Thing>, TransportError> {
-    let left = Left::find(name, ecs, run).await?;
-    let is_empty = left.tasks.is_empty() && left.definitions.is_empty();
-    let thing = || Thing { host: name.into(), kind: Kind::Tasks, name: started_by(run), run: run.into() };
-    Ok((!is_empty).then(thing).into_iter().collect())
+    let left = Left::new(name, ecs, run);
+    let is_empty = left.tasks().await?.is_empty() && left.definitions().await?.is_empty();
+    let (host, run, name) = (name.to_owned(), run.to_owned(), started_by(run));
+    let thing = Thing { host, kind: Kind::Tasks, name, run, place: None };
+    Ok((!is_empty).then_some(thing).into_iter().collect())
 }
 
-/// Stops every task of the run that `thing` tells of, and deregisters their definitions.
+/// Stops every task of the run that `thing` tells of, and deregisters their definitions. One that was asked for and
+/// not answered is looked for until it shows.
 ///
 /// # Errors
-/// When AWS refuses.
+/// When AWS refuses; what it does not refuse is done all the same.
 pub(super) async fn release(name: &str, ecs: &Ecs, thing: &Thing) -> Result<Fate, TransportError> {
-    let left = Left::find(name, ecs, &thing.run).await?;
-    for task in &left.tasks {
-        let _: Stopped =
-            left.aws.ask(&["ecs", "stop-task", "--cluster", &left.cluster, "--task", task]).await?;
+    let left = Left::new(name, ecs, &thing.run);
+    if let Some(elsewhere) = left.aws.elsewhere(thing).await? {
+        return Ok(elsewhere);
     }
-    for definition in &left.definitions {
+    let mut tasks = left.tasks().await?;
+    for seconds in LOOKS.into_iter().filter(|_| thing.name != left.run) {
+        if !tasks.is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        tasks = left.tasks().await?;
+    }
+    let mut done = Ok(());
+    for task in &tasks {
+        let words = ["ecs", "stop-task", "--cluster", &left.cluster, "--task", task];
+        done = done.and(left.aws.ask::<Value>(&words).await.map(drop));
+    }
+    let definitions = left.definitions().await?;
+    for definition in &definitions {
         let words = ["ecs", "deregister-task-definition", "--task-definition", definition];
-        let _: Value = left.aws.ask(&words).await?;
+        done = done.and(left.aws.ask::<Value>(&words).await.map(drop));
     }
-    Ok(if left.tasks.is_empty() && left.definitions.is_empty() { Fate::Gone } else { Fate::Removed })
+    done?;
+    Ok(if tasks.is_empty() && definitions.is_empty() { Fate::Gone } else { Fate::Removed })
 }
 
-/// What there is of a run.
+/// What there is of a run on a cluster.
 struct Left {
     aws: Aws,
     cluster: String,
-    tasks: Vec<String>,
-    definitions: Vec<String>,
+    /// What its tasks and definitions are called by.
+    run: String,
 }
 
 impl Left {
-    async fn find(name: &str, ecs: &Ecs, run: &str) -> Result<Left, TransportError> {
+    fn new(name: &str, ecs: &Ecs, run: &str) -> Self {
         let aws = Aws::new(name, ecs.region.as_ref(), ecs.profile.as_ref());
         let cluster = ecs.cluster.as_ref().map_or("default", |cluster| cluster.as_str()).to_owned();
-        let run = started_by(run);
-        let list = ["ecs", "list-tasks", "--cluster", &cluster, "--started-by", &run];
-        let tasks: TaskList = match aws.ask(&list).await {
+        Left { aws, cluster, run: started_by(run) }
+    }
+
+    async fn tasks(&self) -> Result<Vec<String>, TransportError> {
+        let list = ["ecs", "list-tasks", "--cluster", &self.cluster, "--started-by", &self.run];
+        match self.aws.ask::<TaskList>(&list).await {
             // A cluster that is gone has no tasks.
-            Err(error) if error.code == "ClusterNotFoundException" => TaskList::default(),
-            asked => asked?,
-        };
-        let list = ["ecs", "list-task-definitions", "--family-prefix", &run, "--status", "ACTIVE"];
-        let definitions: Definitions = aws.ask(&list).await?;
-        Ok(Left { aws, cluster, tasks: tasks.into_arns(), definitions: definitions.into_arns() })
+            Err(error) if error.code == "ClusterNotFoundException" => Ok(Vec::new()),
+            asked => Ok(asked?.into_arns()),
+        }
+    }
+
+    async fn definitions(&self) -> Result<Vec<String>, TransportError> {
+        let list = ["ecs", "list-task-definitions", "--family-prefix", &self.run, "--status", "ACTIVE"];
+        Ok(self.aws.ask::<Definitions>(&list).await?.into_arns())
     }
 }
 

@@ -26,6 +26,9 @@ pub struct Thing {
     pub name: String,
     /// The id of the run: in the name of a directory, the label of a container, the mark of a process.
     pub run: String,
+    /// Where it was made, as [`Kind::is_of_host`] things of a cloud need it: looked for elsewhere it would seem gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 /// What a [`Thing`] is.
@@ -309,7 +312,13 @@ mod tests {
     use super::*;
 
     fn thing(name: &str) -> Thing {
-        Thing { host: "a".into(), kind: Kind::Directory, name: name.into(), run: "0badcafe".into() }
+        Thing {
+            host: "a".into(),
+            kind: Kind::Directory,
+            name: name.into(),
+            run: "0badcafe".into(),
+            place: None,
+        }
     }
 
     #[test]

@@ -48,6 +48,10 @@ pub(super) struct Provided {
     pub provenance: IndexMap<String, String>,
 }
 
+/// Seconds between the looks for something that was asked for and whose id is not known: a cloud does not show it
+/// at once.
+pub(super) const LOOKS: [u64; 6] = [1, 2, 4, 8, 8, 8];
+
 /// What became of something that was left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
@@ -79,21 +83,6 @@ pub async fn provide(
     super::machine(name, host, provided).await
 }
 
-/// Why the host `name` can't be looked at before a run, where one would bring it up: its state.
-///
-/// # Errors
-/// When that can't be told.
-pub(super) async fn down(
-    name: &str,
-    host: &Host,
-    sources: &Sources,
-) -> Result<Option<String>, TransportError> {
-    match host.kind() {
-        Kind::Vagrant(vagrant) => vagrant::down(name, vagrant, sources).await,
-        _ => Ok(None),
-    }
-}
-
 /// Everything that was made for the run where the host `name` is and still is there, found by its tags: for a ledger
 /// that is lost. Hosts that carry no tags tell nothing.
 ///
@@ -112,8 +101,12 @@ pub async fn things_tagged(name: &str, host: &Host, run: &str) -> Result<Vec<Thi
 ///
 /// # Errors
 /// Why it could not be made.
-pub async fn foresee(name: &str, host: &Host) -> Result<Option<String>, TransportError> {
+pub async fn foresee(name: &str, host: &Host, sources: &Sources) -> Result<Option<String>, TransportError> {
     match host.kind() {
+        Kind::Vagrant(vagrant) => {
+            let down = vagrant::down(name, vagrant, sources).await?;
+            Ok(down.map(|state| format!("{}, {state}: a run brings it up", host.way())))
+        }
         Kind::Ec2(ec2) if ec2.instance_id.is_none() => ec2::foresee(name, ec2).await.map(Some),
         _ => Ok(None),
     }

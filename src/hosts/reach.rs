@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::{Machine, connect, lock, provide};
+use super::{Machine, connect, lock};
 use crate::diagnostic::Sources;
 use crate::spec::host::{Host, Sudo};
 use crate::transports::{TransportError, job};
@@ -46,8 +46,6 @@ pub struct Reached {
     pub clock: Option<Clock>,
     /// Who has locked it, if somebody has.
     pub locked: Option<String>,
-    /// Why it was not looked at, where a run brings it up first: `not created`.
-    pub down: Option<String>,
 }
 
 /// The difference of two clocks.
@@ -81,9 +79,6 @@ pub async fn reach(
     needs: &Needs,
 ) -> Result<Reached, TransportError> {
     let start = Instant::now();
-    if let Some(down) = provide::down(name, host, sources).await? {
-        return Ok(Reached { down: Some(down), ..parse("", Sudo::None) });
-    }
     let machine = connect(name, host, sources).await?;
     let seconds = start.elapsed().as_secs_f64();
     if machine.cluster().is_some() {
@@ -168,7 +163,6 @@ fn parse(printed: &str, sudo: Sudo) -> Reached {
         workdirs: after("free ").filter_map(workdir).collect(),
         clock: None,
         locked: after("locked ").next().map(lock::printable),
-        down: None,
     }
 }
 
@@ -192,9 +186,6 @@ impl Reached {
             is_lost: false,
         };
         let mut lacking = Vec::new();
-        if self.down.is_some() {
-            return lacking;
-        }
         if let (true, Err(why)) = (needs.root, &self.root) {
             let hint = "let the user run `sudo` there without a password, or log in as root";
             lacking.push(lack(format!("a step runs as root, and that is refused: {why}"), hint));

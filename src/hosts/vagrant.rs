@@ -70,7 +70,8 @@ pub(super) async fn provide(
     if state != RUNNING {
         let left = Left::new(vagrant.after.unwrap_or_default(), &state, machine, &path);
         let (run, host) = (making.run.clone(), name.to_owned());
-        let entry = making.ledger.made(Thing { host, kind: Kind::Vagrant, name: left.to_string(), run })?;
+        let thing = Thing { host, kind: Kind::Vagrant, name: left.to_string(), run, place: None };
+        let entry = making.ledger.made(thing)?;
         doing(format!("bringing up Vagrant machine {machine} in {}", path.display()));
         let start = Instant::now();
         let up = folder.act(&up(vagrant), up_within(vagrant), hear(name, &making.tell)).await;

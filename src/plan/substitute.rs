@@ -69,6 +69,11 @@ impl Context {
         Context::new(parameters.chain(fixed))
     }
 
+    /// The same names with another host.
+    pub fn with_host(&self, name: &str, declared: &Host) -> Self {
+        self.with("host", host(name, declared))
+    }
+
     /// The names that are there before any cell: the variables of the environment.
     pub fn of_variables(spec: &Spec) -> Self {
         Context::new([(VARIABLES, variables(spec))])

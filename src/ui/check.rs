@@ -73,9 +73,6 @@ fn clock(clock: Clock) -> String {
 
 fn row(spec: &Spec, name: &str, found: &Result<Reached, TransportError>) -> Vec<String> {
     let Ok(found) = found else { return vec![name.to_owned(), format!("no: {}", way(spec, name))] };
-    if let Some(down) = &found.down {
-        return vec![name.to_owned(), format!("{}, {down}: a run brings it up", way(spec, name))];
-    }
     let free = |workdir: &Workdir| {
         let bytes = workdir.free_bytes as f64;
         let scale = Unit::Byte.scale(&[bytes]);

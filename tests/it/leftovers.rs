@@ -86,7 +86,7 @@ async fn what_is_left_on_a_real_machine_goes_and_what_is_not_the_runs_stays() {
     for directory in [&own, &path("runner-0badcafe-2")] {
         let name = directory.to_str().unwrap().to_owned();
         let (host, run) = ("here".to_owned(), "0badcafe".to_owned());
-        ledger.made(Thing { host, kind: Kind::Directory, name, run }).unwrap();
+        ledger.made(Thing { host, kind: Kind::Directory, name, run, place: None }).unwrap();
     }
     let fates: Vec<Fate> = remove_left(&machine, &ledger).await.into_iter().map(|(_, fate)| fate).collect();
     let is_alive = bystander.try_wait().unwrap().is_none();

@@ -58,6 +58,8 @@ const BEYOND: &[(&str, &[&str])] = &[
             "sources-of-extract",
             "step-on-unknown-host",
             "task-container",
+            "task-files-of-a-service",
+            "task-step-on-a-cluster",
             "task-native",
             "task-size",
             "task-steps",

@@ -155,6 +155,17 @@ fn a_runner_that_was_killed_leaves_a_task_that_clean_stops() {
     eventually("the task runs", || !containers(marker).is_empty());
     signal(&child, "KILL");
     let run = experiment.finished(child.wait_with_output().unwrap());
+    // Elsewhere it is not found, which does not say that it is gone.
+    let elsewhere = experiment.with("AWS_ACCESS_KEY_ID", "111111111111");
+    let refused = elsewhere.runner(&["clean"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(4), "{said}");
+    assert!(
+        said.contains("it was made in account 000000000000 in us-east-1, and this is account 111111111111"),
+        "{said}"
+    );
+    assert!(!containers(marker).is_empty());
+    let experiment = elsewhere.with("AWS_ACCESS_KEY_ID", "test");
     let cleaned = experiment.runner(&["clean"]);
     assert!(cleaned.status.success(), "{}", String::from_utf8_lossy(&cleaned.stderr));
     let said = String::from_utf8_lossy(&cleaned.stderr).into_owned();
@@ -163,6 +174,26 @@ fn a_runner_that_was_killed_leaves_a_task_that_clean_stops() {
     assert_released(&run.id());
     let again = experiment.runner(&["clean"]);
     assert!(String::from_utf8_lossy(&again.stderr).contains("nothing is left"));
+}
+
+#[test]
+fn a_task_that_was_asked_for_when_the_runner_was_killed_is_found() {
+    let marker = "sleep 618.1";
+    let experiment = experiment(&format!("{ON_CLUSTER}workloads: {{ w: {{ run: {marker} }} }}\n"));
+    let child = experiment.start();
+    let results = experiment.path().join("results/x");
+    let ledger = || {
+        let runs = std::fs::read_dir(&results).into_iter().flatten();
+        runs.filter_map(|run| std::fs::read_to_string(run.ok()?.path().join("ledger.jsonl")).ok())
+            .collect::<String>()
+    };
+    eventually("the task is asked for", || ledger().contains("asked for as number"));
+    signal(&child, "KILL");
+    let run = experiment.finished(child.wait_with_output().unwrap());
+    let cleaned = experiment.runner(&["clean"]);
+    assert!(cleaned.status.success(), "{}", String::from_utf8_lossy(&cleaned.stderr));
+    eventually("its container is gone", || containers(marker).is_empty());
+    assert_released(&run.id());
 }
 
 #[test]

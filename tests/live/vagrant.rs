@@ -280,3 +280,33 @@ fn reach_brings_nothing_up_and_a_missing_vagrant_is_told() {
         "{said}"
     );
 }
+
+#[test]
+fn a_machine_that_came_up_in_part_is_made_anew_before_it_is_measured() {
+    let experiment = experiment(
+        "restore",
+        "  here: { local: {} }
+workloads: { w: { run: 'test ! -e /tmp/half && echo {{ host.address }}' } }
+matrix: [{ host: [here, vm1], environment: native }]
+repetitions: 1
+deadline: 4m
+",
+    );
+    let vagrantfile = experiment.path().join("vms/Vagrantfile");
+    let whole = fs::read_to_string(&vagrantfile).unwrap();
+    let failing =
+        "  config.vm.provision \"shell\", privileged: false, inline: \"touch /tmp/half; exit 1\"\nend\n";
+    fs::write(&vagrantfile, whole.trim_end().strip_suffix("end").unwrap().to_owned() + failing).unwrap();
+    let child = experiment.start_with(&["--log", "log"]);
+    let log = experiment.path().join("log");
+    eventually("the machine has failed", || {
+        fs::read_to_string(&log).unwrap_or_default().contains("host failed")
+    });
+    fs::write(&vagrantfile, whole).unwrap();
+    let run = experiment.finished(child.wait_with_output().unwrap());
+    run.assert_ok();
+    let address = fs::read(run.directory.as_ref().unwrap().join("output/w/vm1/native/1/stdout")).unwrap();
+    let address = String::from_utf8(address).unwrap();
+    assert!(address.trim().parse::<std::net::IpAddr>().is_ok(), "{address}");
+    assert_nothing_left(&experiment);
+}

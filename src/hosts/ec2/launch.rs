@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::instance::{HOST_TAG, Instance, Launched, RUN_TAG};
 use super::{thing, user_data};
-use crate::hosts::aws::{Aws, AwsError};
+use crate::hosts::aws::{Aws, AwsError, Caller};
 use crate::hosts::provide::{Making, Said};
 use crate::spec::Text;
 use crate::spec::host::{AddressKind, Ec2};
@@ -111,12 +111,6 @@ pub(super) async fn foresee(aws: &Aws, name: &str, ec2: &Ec2) -> Result<String, 
 
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Caller {
-    account: String,
-}
-
-#[derive(serde::Deserialize)]
-#[serde(rename_all = "PascalCase")]
 struct Images {
     images: Vec<Image>,
 }
@@ -167,11 +161,12 @@ async fn launch_in(
     words.extend(arguments(name, ec2, &making.run, image, zone));
     words.extend(["--client-token".to_owned(), token.clone(), "--user-data".to_owned(), file]);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let launch = making.ledger.made(thing(name, &making.run, &token)).map_err(unmade)?;
+    let place = aws.place().await?;
+    let launch = making.ledger.made(thing(name, &making.run, &token, Some(place))).map_err(unmade)?;
     let failed = match aws.ask::<Launched>(&words).await.map(|launched| launched.instances.into_iter().next())
     {
         Ok(Some(instance)) => {
-            making.ledger.made(thing(name, &making.run, &instance.id)).map_err(unmade)?;
+            making.ledger.made(thing(name, &making.run, &instance.id, Some(place))).map_err(unmade)?;
             making.ledger.released(launch);
             return Ok(instance);
         }

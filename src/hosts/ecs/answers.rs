@@ -74,10 +74,6 @@ impl TaskList {
     }
 }
 
-/// Of `stop-task`, of which nothing is needed.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Stopped {}
-
 /// Of `run-task` and `describe-tasks`.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct TaskAnswers {

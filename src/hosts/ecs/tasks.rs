@@ -10,12 +10,12 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::answers::{Interfaces, LogEvents, Stopped as StopAnswer, TaskAnswer, TaskAnswers};
+use super::answers::{Interfaces, LogEvents, TaskAnswer, TaskAnswers};
 use super::{AddressKind, CONTAINER, Cluster, State, States};
 use crate::hosts::aws::AwsError;
 use crate::spec::TaskSize;
 use crate::transports::job::alone::{self, Sign, Told};
-use crate::transports::job::{Ended, Job, Stopped};
+use crate::transports::job::{self, Ended, Job, Stopped};
 use crate::transports::{Direct, Pipe, Program, Shells, Transport, TransportError};
 
 /// The most bytes of what differs from task to task, as ECS documents it for `overrides`.
@@ -28,6 +28,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 const LOG_WITHIN: Duration = Duration::from_secs(60);
 /// How much longer than its time a task may take, which ends itself, before it is stopped.
 const MARGIN: Duration = Duration::from_secs(90);
+/// How much earlier than its time a task must have ended, in seconds, to have been ended by somebody else.
+const CLOCK_MARGIN_S: f64 = 5.0;
 /// How long a task may take to end once it was stopped.
 const STOPS_WITHIN: Duration = Duration::from_secs(240);
 /// How many looks in a row may fail.
@@ -157,7 +159,9 @@ impl Tasks {
                 Err(error) => return Err(TransportError { is_lost: true, ..error }),
             };
             if let Some(ended) = told.ended {
-                let is_early = ended.stopped.is_some() && ended.elapsed_s < lifetime.as_secs_f64();
+                // Its own clock begins a little later than the one that ends it in time.
+                let is_early =
+                    ended.stopped.is_some() && ended.elapsed_s + CLOCK_MARGIN_S < lifetime.as_secs_f64();
                 if is_early && why.is_none() {
                     let message =
                         format!("`{}`: the task was ended from outside: {}", cluster.host, task.why());
@@ -289,7 +293,14 @@ impl Cluster {
         });
         let kept = kept.map_err(|error| TransportError::new(format!("no file for a request: {error}")))?;
         let file = format!("file://{}", kept.path().display());
-        let answers: TaskAnswers = self.aws.ask(&["ecs", "run-task", "--cli-input-json", &file]).await?;
+        // Until it is answered nobody knows the task, which may be there all the same.
+        let asked = format!("{}, asked for as number {}", self.started_by(), job::next_number());
+        let asked = self.ledger.made(self.thing(asked).await?)?;
+        let answered = self.aws.ask::<TaskAnswers>(&["ecs", "run-task", "--cli-input-json", &file]).await;
+        if answered.as_ref().err().is_none_or(|error| !error.code.is_empty()) {
+            self.ledger.released(asked);
+        }
+        let answers = answered?;
         if let Some(task) = answers.tasks.into_iter().next() {
             return Ok(task);
         }
@@ -310,7 +321,7 @@ impl Cluster {
     async fn stop(&self, arn: &str) -> Result<(), TransportError> {
         let asked =
             ["ecs", "stop-task", "--cluster", &self.name, "--task", arn, "--reason", "no longer wanted"];
-        let _: StopAnswer = self.aws.ask(&asked).await?;
+        self.aws.ask::<Value>(&asked).await?;
         Ok(())
     }
 
