@@ -1,7 +1,6 @@
 //! Instances of EC2, which ministack runs as containers (`lab/cloud`): launched, measured, and gone afterwards,
 //! however the run has ended. Each test looks only for what carries its own run's tag.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -9,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::lab::{self, ROOT, docker, eventually};
+use crate::lab::{self, docker, eventually};
 
 /// A host of the lab's cloud.
 const HOST: &str = "ami: 'resolve:ssm:/runner-lab/ami', instance_type: t3.micro, user: bench, \
@@ -18,33 +17,26 @@ const HOST: &str = "ami: 'resolve:ssm:/runner-lab/ami', instance_type: t3.micro,
 /// An experiment in a folder of its own, with the cloud's variables.
 struct Cloud {
     folder: TempDir,
-    variables: BTreeMap<String, String>,
+    emulator: &'static str,
 }
 
 impl Cloud {
     fn new(yaml: &str) -> Cloud {
         let folder = TempDir::new().unwrap();
         fs::write(folder.path().join("x.yaml"), yaml).unwrap();
-        let output = Command::new(format!("{ROOT}/lab/cloud")).arg("env").output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        let pairs = text.lines().filter_map(|line| line.split_once('='));
-        let variables: BTreeMap<_, _> = pairs.map(|(name, value)| (name.into(), value.into())).collect();
-        let cloud = Cloud { folder, variables };
-        let port = cloud.variables["AWS_ENDPOINT_URL"].rsplit_once(':').unwrap().1.parse().unwrap();
-        let is_up = std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
+        let is_up = std::net::TcpStream::connect(("127.0.0.1", 4566)).is_ok();
         assert!(is_up, "the lab's cloud is not up: run `make lab`");
-        cloud
+        Cloud { folder, emulator: "ministack" }
     }
 
     /// The same, asking moto in place of ministack.
-    fn at_moto(mut self) -> Cloud {
-        self.variables.insert("AWS_ENDPOINT_URL".into(), "http://127.0.0.1:4567".into());
-        self
+    fn at_moto(self) -> Cloud {
+        Cloud { emulator: "moto", ..self }
     }
 
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
-        command.current_dir(self.folder.path()).envs(&self.variables);
+        command.current_dir(self.folder.path()).envs(lab::cloud(self.emulator));
         command.env_remove("AWS_PROFILE").env_remove("AWS_REGION");
         command
     }
@@ -59,12 +51,7 @@ impl Cloud {
     }
 
     fn aws(&self, arguments: &[&str]) -> Value {
-        let endpoint = &self.variables["AWS_ENDPOINT_URL"];
-        let mut command = self.command("aws");
-        let output =
-            command.args(arguments).args(["--output", "json", "--endpoint-url", endpoint]).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap_or_default()
+        lab::aws(self.emulator, arguments)
     }
 
     /// The directory of the only run, once there is one.

@@ -171,7 +171,12 @@ pub fn aws(emulator: &str, words: &[&str]) -> Value {
     let endpoint = &variables.iter().find(|(name, _)| name == "AWS_ENDPOINT_URL").unwrap().1;
     let options = ["--output", "json", "--endpoint-url", endpoint];
     let words = words.iter().chain(&options).copied();
-    let output = Command::new("aws").args(words).envs(variables.iter().cloned()).output().unwrap();
+    let output = Command::new("aws")
+        .args(words)
+        .envs(variables.iter().cloned())
+        .env_remove("AWS_PROFILE")
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap_or_default()
 }
