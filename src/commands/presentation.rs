@@ -9,7 +9,8 @@ use indexmap::IndexMap;
 use super::experiment::{self, Experiment};
 use crate::cli::Changes;
 use crate::error::Error;
-use crate::record::{self, HostCost, Presentation, RunDirectory, TableLayout};
+use crate::plan::{CellCost, cost_of_cell};
+use crate::record::{self, Presentation, RunDirectory, TableLayout};
 use crate::spec::report::Table;
 use crate::spec::{List, Text};
 
@@ -19,15 +20,21 @@ pub(super) fn presentation(experiment: &Experiment) -> Presentation {
     // With their templates: a label may hold what nobody is to read.
     let hosts = || spec.hosts.iter().filter_map(|(name, _)| Some((name, experiment.host(name)?)));
     let labelled = hosts().filter(|(_, host)| !host.labels.is_empty());
-    let costs = hosts().filter_map(|(name, host)| Some((name.value.clone(), host.cost.clone()?)));
     Presentation {
         tables: spec.report.tables.iter().map(|table| layout(table)).collect(),
         references: experiment.references.clone(),
         labels: labelled.map(|(name, host)| (name.value.clone(), texts(&host.labels))).collect(),
-        costs: costs
-            .map(|(name, cost)| (name, HostCost { amount: cost.amount, currency: cost.currency }))
-            .collect(),
+        costs: costs(experiment),
     }
+}
+
+fn costs(experiment: &Experiment) -> BTreeMap<String, CellCost> {
+    let Experiment { spec, plan, .. } = experiment;
+    if spec.hosts.values().all(|host| host.cost.is_none()) {
+        return BTreeMap::new();
+    }
+    let costs = plan.cells().filter_map(|cell| Some((cell.name.to_string(), cost_of_cell(spec, &cell)?)));
+    costs.collect()
 }
 
 /// Puts the `report:` section of `file` into the run in `directory`, in place of the one that it was run with. What is

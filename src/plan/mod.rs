@@ -6,6 +6,7 @@ mod bits;
 mod cell;
 mod chart;
 mod conditions;
+mod cost;
 mod environment;
 pub mod explain;
 mod find;
@@ -38,6 +39,7 @@ use crate::spec::{Order, Spec};
 
 pub use self::cell::{Cell, CellName, PlannedService};
 pub use self::chart::{ChartLayout, charts};
+pub use self::cost::{CellCost, hourly, of_cell as cost_of_cell};
 pub use self::find::{NoCell, find};
 pub use self::narrow::settle;
 pub use self::order::Turns;

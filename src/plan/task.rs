@@ -9,11 +9,11 @@ use crate::diagnostic::{Problem, Span};
 use crate::spec::environment::{self, Container, Pull};
 use crate::spec::host::{Ecs, Kind, LaunchType};
 use crate::spec::step::{Step, Steps};
-use crate::spec::{Environment, List, Spec, TaskSize, Text};
+use crate::spec::{Environment, Host, List, Spec, TaskSize, Text};
 
 /// Every such mistake once, in the order of the cells.
 pub(super) fn mistakes(spec: &Spec, plan: &Plan) -> Vec<Problem> {
-    if !spec.hosts.values().any(|host| matches!(host.kind(), Kind::Ecs(_))) {
+    if !spec.hosts.values().any(Host::is_cluster) {
         return Vec::new();
     }
     let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
@@ -121,13 +121,21 @@ fn of_place(spec: &Spec, cell: &Cell, ecs: &Ecs, (host, name): (&str, &str), ori
     let mut problems = meaningless(container, host);
     let Environment { setup, cleanup, .. } = environment;
     problems.extend([setup, cleanup].into_iter().flat_map(|steps| steps_in_task(steps, host)));
-    match (&container.cpus, &container.memory) {
-        (Some(cpus), Some(memory)) => problems.extend(size(spec, cell, ecs, cpus, memory).err()),
-        _ => problems.push(
+    problems.extend(match size(spec, cell, container) {
+        Ok((cpus, memory)) if ecs.launch_type.unwrap_or_default() != LaunchType::Ec2 => {
+            TaskSize::fargate(cpus, memory).err().map(|reason| {
+                Problem::at(container.cpus.as_ref().map_or(container.span, |text| text.span), reason).help(
+                    "`zip` sizes that go together: `zip: [{ cpus: [0.25, 0.5], memory: [512MiB, 1GiB] }]`",
+                )
+            })
+        }
+        Ok(_) => None,
+        Err(None) => Some(
             Problem::at(container.span, format!("a task on `{host}` needs `cpus` and `memory`"))
                 .help("such as `cpus: 0.25` and `memory: 512MiB`, the smallest that Fargate has"),
         ),
-    }
+        Err(problem) => problem,
+    });
     problems
 }
 
@@ -163,19 +171,18 @@ fn meaningless(container: &Container, host: &str) -> Vec<Problem> {
     problems
 }
 
-fn size(spec: &Spec, cell: &Cell, ecs: &Ecs, cpus: &Text, memory: &Text) -> Result<(), Problem> {
+/// The CPUs and the bytes of memory of a task of `cell` in `container`.
+///
+/// # Errors
+/// With what is wrong with them; with `None` where they are not both there.
+pub(super) fn size(spec: &Spec, cell: &Cell, container: &Container) -> Result<(f64, u64), Option<Problem>> {
+    let (Some(cpus), Some(memory)) = (&container.cpus, &container.memory) else { return Err(None) };
     let context = Context::of_cell(spec, cell);
     let at = |text: &Text| {
         let span = text.span;
         move |reason: String| Problem::at(span, reason)
     };
-    let wanted = context.render(cpus).and_then(|text| environment::cpus(&text)).map_err(at(cpus))?;
-    let bytes = context.render(memory).and_then(|text| environment::memory(&text)).map_err(at(memory))?;
-    if ecs.launch_type.unwrap_or_default() == LaunchType::Ec2 {
-        return Ok(());
-    }
-    TaskSize::fargate(wanted, bytes).map(drop).map_err(|reason| {
-        Problem::at(cpus.span, reason)
-            .help("`zip` sizes that go together: `zip: [{ cpus: [0.25, 0.5], memory: [512MiB, 1GiB] }]`")
-    })
+    let cpus = context.render(cpus).and_then(|text| environment::cpus(&text)).map_err(at(cpus))?;
+    let memory = context.render(memory).and_then(|text| environment::memory(&text)).map_err(at(memory))?;
+    Ok((cpus, memory))
 }

@@ -38,7 +38,7 @@ pub use crate::event::{
 };
 pub use crate::metrics::{Details, ELAPSED, Measurement, Series};
 pub use crate::monitor::Snapshot;
-pub use crate::plan::{Adaptive, ChartKind, ChartLayout, LogAxes, Phase};
+pub use crate::plan::{Adaptive, CellCost, ChartKind, ChartLayout, LogAxes, Phase};
 
 pub use below::{newest_in, optional_files, read_if_there, runs_below};
 pub use change::change_manifest;
@@ -53,7 +53,7 @@ pub use lines::read_lines;
 pub use lock::{hold, is_being_written};
 pub use newest::{age, newest_run};
 pub use outputs::{OutputText, read_outputs};
-pub use presentation::{HostCost, Presentation, TableLayout};
+pub use presentation::{Presentation, TableLayout};
 pub use reader::{
     ListedRun, Run, counted, experiment_folder, list_ledgers, list_runs, read_manifest, read_run,
     read_status, trials,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{PlannedCell, Reference};
+use super::{CellCost, PlannedCell, Reference};
 use crate::plan::substitute::Context;
 
 /// What the file says of the report, and of hosts as it needs them.
@@ -20,9 +20,9 @@ pub struct Presentation {
     /// The labels of each host that has some.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, BTreeMap<String, String>>,
-    /// What an hour of each host costs, where the file says so.
+    /// What an hour of each cell costs, by its name, where the file says so.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub costs: BTreeMap<String, HostCost>,
+    pub costs: BTreeMap<String, CellCost>,
 }
 
 impl Presentation {
@@ -37,15 +37,6 @@ impl Presentation {
         let point = [cell.workload.as_str(), &cell.host, &cell.environment];
         Context::of_kept(point, labels, &cell.parameters).is_true(expression).unwrap_or(false)
     }
-}
-
-/// What an hour costs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct HostCost {
-    /// How much.
-    pub amount: f64,
-    /// Of what; may be empty.
-    pub currency: String,
 }
 
 /// One table that the file asks for.

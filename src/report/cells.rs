@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::number::{NOTHING, fixed, place};
 use crate::analysis::{Comparison, FEWEST, Ratio, Refusal, Summary, Verdict};
-use crate::record::{HostCost, Reference};
+use crate::record::{CellCost, Reference};
 use crate::units::{Better, Scale, Unit};
 
 /// Too few trials for an interval of the median, and more than one.
@@ -98,7 +98,7 @@ pub(super) fn ratio(Ratio { estimate, interval }: &Ratio) -> String {
 
 /// What a value costs, or what it gives for its cost, with its unit: rates by the cost of an hour, times by the cost of
 /// so long. None of other units.
-pub(super) fn price(summary: &Summary<'_>, scale: &Scale, cost: &HostCost) -> Option<(String, String)> {
+pub(super) fn price(summary: &Summary<'_>, scale: &Scale, cost: &CellCost) -> Option<(String, String)> {
     let median = summary.sample?.median;
     let currency = if cost.currency.is_empty() { "cost" } else { cost.currency.as_str() };
     let (value, unit) = match (&summary.metric.unit, summary.better) {

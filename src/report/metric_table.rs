@@ -8,7 +8,7 @@ use super::grid::{Field, Grid, mark};
 use super::view::{MetricTable, Origin, distinct};
 use super::{cells, notes, trials};
 use crate::analysis::{Mean, Summary, differences, versions};
-use crate::record::{PlannedCell, Reference, Run, TableLayout, word};
+use crate::record::{CellCost, PlannedCell, Reference, Run, TableLayout, word};
 use crate::units::{Better, Scale, Unit};
 
 /// One table to be made.
@@ -98,9 +98,9 @@ pub(super) fn table(run: &Run, wanted: &Wanted<'_>) -> Option<MetricTable> {
     let sources = distinct(published.iter().map(|one| one.cited()).collect::<Vec<_>>().iter());
     let grid = Grid::new(&entries, wanted.rows.clone(), wanted.columns.clone(), presentation, &sources);
     let fields = Fields { wanted, entries, scales: &scales };
-    let price = prices(run, summaries, &scales);
+    let prices = prices(run, summaries, &scales);
     let priced = |number: usize| {
-        let (text, _) = price.get(number)?.as_ref()?;
+        let (text, _) = prices.values.get(number)?.as_ref()?;
         let origin = Origin { value: text.parse().ok(), ..trials::origin(summaries[number]) };
         Some(Field { text: text.clone(), origin: Some(origin) })
     };
@@ -128,7 +128,8 @@ pub(super) fn table(run: &Run, wanted: &Wanted<'_>) -> Option<MetricTable> {
         verdicts: notes::verdicts(summaries),
         comparison,
         price: grid.table(priced, header),
-        price_unit: price.iter().flatten().map(|(_, unit)| unit.clone()).next(),
+        price_unit: prices.values.iter().flatten().map(|(_, unit)| unit.clone()).next(),
+        price_without: prices.without,
         published: cited.collect(),
         table: grid.table(|number| fields.value(number), header)?,
     })
@@ -149,15 +150,27 @@ fn direction(summaries: &[&Summary<'_>]) -> Option<String> {
     if let [Some(better)] = directions.as_slice() { Some(word(better)) } else { None }
 }
 
-/// What each measured value costs, with its unit, where the costs of all hosts are known in one currency and all have
-/// one unit.
-fn prices(run: &Run, summaries: &[&Summary<'_>], scales: &Scales) -> Vec<Option<(String, String)>> {
+/// What values cost, or give for their cost.
+#[derive(Default)]
+struct Prices {
+    /// Of each value, with its unit; empty where it can't be said.
+    values: Vec<Option<(String, String)>>,
+    /// The hosts that take part and have no cost.
+    without: Vec<String>,
+}
+
+/// What each measured value costs, where the costs of all cells are known, are of the same hosts in one currency, and
+/// all have one unit.
+fn prices(run: &Run, summaries: &[&Summary<'_>], scales: &Scales) -> Prices {
     let costs = &run.manifest.presentation.costs;
-    if summaries.iter().any(|one| !costs.contains_key(&one.cell.host)) {
-        return Vec::new();
+    let of_cells = summaries.iter().map(|one| costs.get(&one.cell.cell)).collect::<Option<Vec<_>>>();
+    let Some(of_cells) = of_cells else { return Prices::default() };
+    let price = |(one, cost): (&&Summary<'_>, &&CellCost)| cells::price(one, &scales[&quantity(one)], cost);
+    let values: Vec<_> = summaries.iter().zip(&of_cells).map(price).collect();
+    let units = distinct(values.iter().flatten().map(|(_, unit)| unit));
+    let without = distinct(of_cells.iter().map(|cost| &cost.without));
+    match (units.as_slice(), without.as_slice()) {
+        ([_], [without]) => Prices { without: without.clone(), values },
+        _ => Prices::default(),
     }
-    let price = |one: &&Summary<'_>| cells::price(one, &scales[&quantity(one)], &costs[&one.cell.host]);
-    let all: Vec<_> = summaries.iter().map(price).collect();
-    let units = distinct(all.iter().flatten().map(|(_, unit)| unit));
-    if units.len() == 1 { all } else { Vec::new() }
 }

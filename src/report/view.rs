@@ -157,6 +157,8 @@ pub struct MetricTable {
     pub price: Option<Table>,
     /// The unit of that table.
     pub price_unit: Option<String>,
+    /// The hosts that take part and are in none of its costs, as none is given of them.
+    pub price_without: Vec<String>,
     /// The marks of the rows of published figures, each with its source: `†: SOURCE`; empty where there are none.
     pub published: Vec<String>,
 }

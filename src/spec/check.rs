@@ -17,6 +17,7 @@ use indexmap::IndexMap;
 
 pub(super) use matrix::AXES;
 
+use super::cost::Cost;
 use super::host::{KINDS, Kind};
 use super::template::Names;
 use super::{Environment, Host, Located, Spec, Text};
@@ -140,12 +141,22 @@ fn check_host(name: &Text, host: &Host, sources: &Sources, problems: &mut Vec<Pr
             Problem::at(name.span, format!("host `{}` has no kind", name.value))
                 .help("add `local: {}`, `ssh: user@address`, `vagrant`, `ec2` or `ecs`"),
         ),
-        [_] => {}
+        [_] => problems.extend(cost(name, host)),
         [_, second, ..] => problems.push(
             Problem::at(*second, format!("host `{}` has two kinds", name.value))
                 .help(format!("keep one of `{}`", KINDS.join("`, `"))),
         ),
     }
+}
+
+/// A cost by size of what has none.
+fn cost(name: &Text, host: &Host) -> Option<Problem> {
+    let Located { value: Cost::BySize(_), span } = host.cost.as_ref()? else { return None };
+    (!host.is_cluster()).then(|| {
+        Problem::at(*span, format!("host `{}` is one machine, and has no sizes", name.value))
+            .label("a cost by size is of tasks on a cluster")
+            .help("write what an hour of it costs: `cost: 0.0416 USD`")
+    })
 }
 
 /// Two names for one machine would measure side by side what must not overlap.

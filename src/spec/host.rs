@@ -60,10 +60,11 @@ pub struct Host {
     /// Default: none. Example: `labels: { board: LattePanda }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub labels: IndexMap<Text, Text>,
-    /// What an hour of it costs, with or without a currency: reports then say what a result costs.
+    /// What an hour of it costs, with or without a currency: reports then say what a result costs. On a cluster, an
+    /// hour of each task; there it can be given by size: `cost: { cpu: 0.04048 USD, memory: 0.004445 USD }`.
     ///
     /// Default: none. Example: `cost: 0.0416 USD`
-    pub cost: Option<Cost>,
+    pub cost: Option<Located<Cost>>,
     /// The name in the file of a host that is one of several.
     #[serde(skip)]
     pub counted_as: Option<String>,
@@ -138,6 +139,17 @@ impl Host {
             Kind::Ec2(_) => "launched for the run, terminated at its end",
             Kind::Ecs(_) => "its tasks are started for the run",
         }
+    }
+
+    /// Whether it is many machines, on which each command is a task of its own.
+    pub fn is_cluster(&self) -> bool {
+        matches!(self.kind(), Kind::Ecs(_))
+    }
+
+    /// What an hour of it costs, as a person reads it.
+    pub fn price(&self) -> Option<String> {
+        let of_task = if self.is_cluster() { " of each task" } else { "" };
+        self.cost.as_ref().map(|cost| format!("{}{of_task}", cost.value))
     }
 
     /// How it is reached, as a person reads it: `ssh pi@192.0.2.11:2222`, or `this machine`.

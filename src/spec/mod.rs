@@ -3,7 +3,7 @@
 
 pub mod caches;
 mod check;
-mod cost;
+pub mod cost;
 pub mod environment;
 pub mod expect;
 mod fargate;
@@ -39,7 +39,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use check::{LOCALHOST, NATIVE, check};
-pub use cost::Cost;
 pub use environment::Environment;
 pub use fargate::TaskSize;
 pub use host::Host;

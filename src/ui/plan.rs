@@ -5,15 +5,14 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
-use indexmap::IndexMap;
-
 use super::table::Table;
 use super::time::about;
 use super::{BOLD, PLAIN, show_data, show_text};
 use crate::analysis::Forecast;
 use crate::error::Error;
-use crate::plan::{Cell, Plan};
+use crate::plan::{Cell, Plan, hourly};
 use crate::spec::Spec;
+use crate::spec::cost::{Cost, Price, Rates};
 
 /// What is to be known of a plan beside its cells.
 pub struct Facts<'a> {
@@ -71,7 +70,7 @@ fn show_facts(out: &mut dyn Write, spec: &Spec, plan: &Plan, facts: &Facts<'_>) 
     for line in Table::lines(&hosts) {
         writeln!(out, "{line}")?;
     }
-    if let Some(costs) = costs(spec, facts.hosts) {
+    if let Some(costs) = costs(spec, plan, facts.hosts) {
         writeln!(out, "\n{costs}")?;
     }
     let time = match &facts.forecast {
@@ -88,35 +87,29 @@ fn show_facts(out: &mut dyn Write, spec: &Spec, plan: &Plan, facts: &Facts<'_>) 
 fn host_row(spec: &Spec, name: &str) -> Vec<String> {
     let host = spec.hosts.get(name);
     let made = host.map(|host| host.made()).filter(|made| !made.is_empty()).map(|made| format!(", {made}"));
-    let cost = host.and_then(|host| host.cost.as_ref());
-    let cost = cost.map(|cost| format!("{} an hour", String::from(cost.clone())));
     vec![
         name.to_owned(),
         format!("{}{}", way(spec, name), made.unwrap_or_default()),
-        cost.unwrap_or_default(),
+        host.and_then(|host| host.price()).unwrap_or_default(),
     ]
 }
 
-/// What an hour of all hosts costs that have a cost, by currency, and which of those that a run makes have none.
-fn costs(spec: &Spec, hosts: &BTreeSet<String>) -> Option<String> {
-    let hosts = || hosts.iter().filter_map(|name| Some((name, spec.hosts.get(name.as_str())?)));
-    let mut sums: IndexMap<&str, f64> = IndexMap::new();
-    for cost in hosts().filter_map(|(_, host)| host.cost.as_ref()) {
-        *sums.entry(cost.currency.as_str()).or_default() += cost.amount;
-    }
+/// What an hour of all hosts costs that have a cost, and which of those that a run makes have none.
+fn costs(spec: &Spec, plan: &Plan, names: &BTreeSet<String>) -> Option<String> {
+    let sums = hourly(spec, plan, names);
     if sums.is_empty() {
         return None;
     }
-    let round = |sum: f64| format!("{sum:.6}").trim_end_matches('0').trim_end_matches('.').to_owned();
-    let sum = |(currency, sum): (&str, f64)| format!("{} {currency}", round(sum)).trim_end().to_owned();
-    let sums: Vec<String> = sums.into_iter().map(sum).collect();
+    let hosts = || names.iter().filter_map(|name| Some((name, spec.hosts.get(name.as_str())?)));
+    let up_to = if hosts().any(|(_, host)| host.cost.is_some() && host.is_cluster()) { "up to " } else { "" };
+    let sums: Vec<String> = sums.iter().map(Price::to_string).collect();
     let free = hosts().filter(|(_, host)| host.cost.is_none() && !host.made().is_empty());
     let free: Vec<&str> = free.map(|(name, _)| name.as_str()).collect();
     let free = match free.as_slice() {
         [] => String::new(),
         names => format!(", without {}, of which no `cost` is given", names.join(", ")),
     };
-    Some(format!("all hosts together: {} an hour{free}", sums.join(" and ")))
+    Some(format!("all hosts together: {up_to}{} an hour{free}", sums.join(" and ")))
 }
 
 /// How a host is reached.
@@ -144,16 +137,22 @@ pub fn show_json(spec: &Spec, plan: &Plan) -> Result<(), Error> {
             let Some(host) = spec.hosts.get(name.as_str()).filter(|host| !host.made().is_empty()) else {
                 continue;
             };
-            let (amount, currency) = match &host.cost {
-                Some(cost) => {
-                    (Some(cost.amount), Some(cost.currency.as_str()).filter(|name| !name.is_empty()))
+            let mut line = serde_json::json!({ "made": name, "what": host.way(), "how": host.made() });
+            let currency = match host.cost.as_ref().map(|cost| &cost.value) {
+                Some(Cost::Whole(price)) => {
+                    line["cost_per_hour"] = price.amount.into();
+                    price.currency.as_str()
                 }
-                None => (None, None),
+                Some(Cost::BySize(Rates { cpu, memory })) => {
+                    line["cost_per_cpu_hour"] = cpu.amount.into();
+                    line["cost_per_gib_hour"] = memory.amount.into();
+                    cpu.currency.as_str()
+                }
+                None => "",
             };
-            let line = serde_json::json!({
-                "made": name, "what": host.way(), "how": host.made(),
-                "cost_per_hour": amount, "currency": currency,
-            });
+            if !currency.is_empty() {
+                line["currency"] = currency.into();
+            }
             writeln!(out, "{line}")?;
         }
         plan.write_lines(out)

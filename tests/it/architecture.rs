@@ -40,6 +40,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "secrets",
             // The kind of a host tells whether a clock may tick on it.
             "spec::Spec",
+            // What an hour of a host costs.
+            "spec::cost",
             // What was made of runs, and how it is shown elsewhere.
             "report",
             "monitor",

@@ -16,6 +16,7 @@ mod cli_extract;
 mod cli_init;
 mod cli_plan;
 mod cli_report;
+mod costs;
 mod details;
 mod docs;
 mod end_to_end;

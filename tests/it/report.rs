@@ -13,7 +13,7 @@ use runner::record::{
 };
 use runner::report::{Report, Templates, check, render, render_with, write, write_samples};
 
-fn fixture() -> PathBuf {
+pub fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/run-docker-vs-native")
 }
 

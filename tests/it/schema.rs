@@ -40,6 +40,7 @@ const BEYOND: &[(&str, &[&str])] = &[
             "baseline-not-measured",
             "block-key",
             "charts",
+            "cost-by-size",
             "drop-cache",
             "expectations",
             "include-of-half-a-group",
@@ -95,6 +96,7 @@ const BEYOND: &[(&str, &[&str])] = &[
         "product",
         &[
             "caches-below",
+            "cost-currencies",
             "cell-twice",
             "comparison-of-text",
             "everything-excluded",

@@ -1,6 +1,6 @@
 //! Rules on steps and on the files that they copy.
 
-use super::super::host::{Host, Kind};
+use super::super::Host;
 use super::super::step::{Step, Steps, Upload};
 use super::super::template::{Names, is_template};
 use super::super::{Spec, Text};
@@ -28,8 +28,7 @@ pub(super) fn check(
                 if let Some(on) = run.on.as_ref().filter(|on| !["host", "environment"].contains(&on.as_str()))
                 {
                     must_exist(on, &spec.hosts, "host", problems);
-                    let is_cluster = |host: &Host| matches!(host.kind(), Kind::Ecs(_));
-                    if spec.hosts.get(on.as_str()).is_some_and(is_cluster) {
+                    if spec.hosts.get(on.as_str()).is_some_and(Host::is_cluster) {
                         let message = format!("no step can run on `{}`, a cluster of ECS", on.value);
                         problems.push(
                             Problem::at(on.span, message)

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::super::caches::{DropCaches, DropCachesFields, Layer};
-use super::super::cost::Cost;
+use super::super::cost::{Cost, Price, Rates};
 use super::super::host::{Ssh, SshFields};
 use super::super::located::{List, Located, Text};
 use super::super::repetitions::{Adaptive, Repetitions, Share};
@@ -59,11 +59,15 @@ pub(super) fn one_or_many<T: JsonSchema>(generator: &mut SchemaGenerator) -> ser
     serde_json::json!([one, { "type": "array", "items": one }])
 }
 
-form!(Cost, "Cost", |_| {
+form!(Price, "Price", |_| {
     "anyOf": [
         { "type": "number", "exclusiveMinimum": 0 },
         { "type": "string", "pattern": r"^[0-9.]+([eE][-+]?[0-9]+)?(\s+[\p{L}$€£¥₩]+)?$" },
     ]
+});
+
+form!(Cost, "Cost", |generator| {
+    "anyOf": [generator.subschema_for::<Price>(), generator.subschema_for::<Rates>()]
 });
 
 form!(List, "List", |generator| { "anyOf": one_or_many::<Text>(generator) });
