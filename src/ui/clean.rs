@@ -7,6 +7,9 @@ use crate::hosts::{Fate, Thing};
 
 /// What became of everything that a run has left.
 pub fn show_fates(directory: &Path, fates: &[(Thing, Fate)]) {
+    if fates.is_empty() {
+        return show_nothing(directory);
+    }
     tell(&format!("{}:", directory.display()));
     let width = fates.iter().map(|(thing, _)| thing.host.len() + 1).max().unwrap_or_default();
     for (thing, fate) in fates {

@@ -283,3 +283,16 @@ fn a_closed_pipe_ends_quietly() {
         assert!(stderr.ends_with(expected) && !stderr.contains("panicked"), "{arguments}: {stderr}");
     }
 }
+
+#[test]
+fn a_run_that_was_killed_before_it_made_anything_leaves_nothing() {
+    let folder = folder_with("workloads: { nap: { run: 'true' } }\n");
+    assert_eq!(runner(folder.path(), &["run", "nap.yaml"]).status.code(), Some(0));
+    let run = run_directory(folder.path());
+    fs::write(run.join("ledger.jsonl"), "").unwrap();
+    let output = runner(folder.path(), &["clean"]);
+    let (_, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let directory = run.strip_prefix(folder.path()).unwrap().display();
+    assert_eq!(stderr, format!("{directory}: nothing is left\n"));
+}

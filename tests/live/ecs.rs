@@ -28,16 +28,27 @@ const ON_CLUSTER: &str = "matrix: [{ host: fargate, environment: task }]\n";
 /// Neither a task that runs nor a definition of the run is there.
 #[track_caller]
 fn assert_released(run: &str) {
+    assert_eq!(unreleased(run), "");
+}
+
+/// The tasks of a run that live, and its definitions.
+pub fn unreleased(run: &str) -> String {
     let name = format!("runner-{run}");
     let tasks = aws("ministack", &["ecs", "list-tasks", "--cluster", "runner-lab", "--started-by", &name]);
-    assert_eq!(tasks["taskArns"].as_array().map(Vec::len), Some(0), "{tasks}");
     let list = ["ecs", "list-task-definitions", "--family-prefix", &name, "--status", "ACTIVE"];
     let definitions = aws("ministack", &list);
-    assert_eq!(definitions["taskDefinitionArns"].as_array().map(Vec::len), Some(0), "{definitions}");
+    let all = [&tasks["taskArns"], &definitions["taskDefinitionArns"]];
+    all.into_iter().flat_map(|all| all.as_array().unwrap()).map(Value::to_string).collect()
+}
+
+/// A run of five trials that sleep for a moment, each in a task.
+pub fn short(marker: &str) -> Experiment {
+    let yaml = format!("{ON_CLUSTER}workloads: {{ w: {{ run: {marker} }} }}\n");
+    Experiment::in_cloud(&declared("", &yaml).replace("repetitions: 1", "repetitions: 5"), "ministack")
 }
 
 /// The containers of the tasks of a run that still run.
-fn containers(marker: &str) -> String {
+pub fn containers(marker: &str) -> String {
     let running = docker(&["ps", "--no-trunc", "--filter", "name=ministack-ecs", "--format", "{{.Command}}"]);
     running.lines().filter(|line| line.contains(marker)).collect::<Vec<_>>().join("\n")
 }

@@ -1,6 +1,7 @@
 //! What every live test needs: the lab, the program, a fresh folder, and a look at what is left behind.
 
 use std::fs;
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::rc::Rc;
@@ -216,6 +217,11 @@ pub fn eventually(what: &str, condition: impl Fn() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(60), "never: {what}");
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// A number below `limit`, another one each time.
+pub fn random(limit: u64) -> u64 {
+    RandomState::new().hash_one("") % limit
 }
 
 /// Ends a program as Ctrl-C does.

@@ -10,6 +10,7 @@ mod faults;
 mod files;
 mod html;
 mod keys;
+mod kills;
 mod lab;
 mod ledger;
 mod limits;

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -73,10 +72,6 @@ fn remove_leftovers(directory: &Path) {
 }
 
 /// A number below `limit` that is another each time.
-fn random(limit: u64) -> u64 {
-    RandomState::new().hash_one("") % limit
-}
-
 /// Kills a run `kills` times at random moments and goes on with it, so that about half of it is done then. One
 /// that has all its trials before is looked at, and another is begun.
 fn kill_and_go_on(trials_of_a_cell: u32, mut kills: u32) {
@@ -108,7 +103,7 @@ fn kill_and_go_on(trials_of_a_cell: u32, mut kills: u32) {
             let arguments = if experiment.directory(&results).is_some() { &["--resume"][..] } else { &begin };
             let command = &mut experiment.runner(&[arguments, &["--results", &results]].concat());
             let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-            moments.push(Duration::from_micros(random(longest.as_micros() as u64)));
+            moments.push(Duration::from_micros(lab::random(longest.as_micros() as u64)));
             std::thread::sleep(moments[moments.len() - 1]);
             if child.try_wait().unwrap().is_some_and(|status| status.success()) {
                 break;

@@ -70,10 +70,15 @@ fn states(experiment: &Experiment, folder: &str) -> Vec<String> {
     states.map(|(_, state)| state.to_owned()).collect()
 }
 
+/// What is there of the machines of an experiment; nothing once they are gone.
+pub fn left(experiment: &Experiment) -> String {
+    let there = states(experiment, "vms").into_iter().filter(|state| state != "not_created");
+    containers(experiment).into_iter().chain(there).collect::<Vec<_>>().join("\n")
+}
+
 #[track_caller]
 fn assert_nothing_left(experiment: &Experiment) {
-    assert_eq!(containers(experiment), Vec::<String>::new());
-    assert_eq!(states(experiment, "vms"), ["not_created"; 2]);
+    assert_eq!(left(experiment), "");
 }
 
 fn facts(run: &Run, host: &str) -> Value {
@@ -159,7 +164,7 @@ fn machines_are_given_back_as_the_file_says_and_running_ones_go_on() {
 }
 
 /// A trial that takes its time, on both machines.
-fn slow() -> Experiment {
+pub fn slow() -> Experiment {
     experiment(
         "restore",
         "workloads: { w: { run: sleep 600 } }\nmatrix: [{ host: [vm1, vm2], environment: native }]\nrepetitions: 1\n",
@@ -308,5 +313,28 @@ deadline: 4m
     let address = fs::read(run.directory.as_ref().unwrap().join("output/w/vm1/native/1/stdout")).unwrap();
     let address = String::from_utf8(address).unwrap();
     assert!(address.trim().parse::<std::net::IpAddr>().is_ok(), "{address}");
+    assert_nothing_left(&experiment);
+}
+
+#[test]
+fn a_killed_run_goes_on_with_its_machine_and_gives_it_back() {
+    let experiment = experiment(
+        "restore",
+        "workloads: { w: { run: sleep 0.5 } }\nmatrix: [{ host: vm1, environment: native }]\nrepetitions: 12\n",
+    );
+    let child = experiment.start();
+    let records = || {
+        let runs = fs::read_dir(experiment.path().join("results/x")).into_iter().flatten();
+        let texts = runs.filter_map(|run| fs::read_to_string(run.ok()?.path().join("records.jsonl")).ok());
+        texts.map(|text| text.lines().count()).sum::<usize>()
+    };
+    eventually("two trials are done", || records() >= 2);
+    lab::signal(&child, "KILL");
+    experiment.finished(child.wait_with_output().unwrap());
+    assert_eq!(containers(&experiment), ["-m1 running"]);
+    let run = experiment.run(&["--resume", "--verbose"]);
+    run.assert_ok();
+    assert!(run.records.len() >= 12, "{}", run.records.len());
+    assert!(run.stderr.contains("vm1: destroying Vagrant machine m1 in"), "{}", run.stderr);
     assert_nothing_left(&experiment);
 }
