@@ -1,7 +1,7 @@
 //! The records of a run, boiled down to one [`Summary`] a cell and metric. Warm-up trials, trials that are
 //! not ok and attempts that were repeated are left out here and nowhere else.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -80,7 +80,8 @@ pub struct Summary<'a> {
 
 /// Summaries by cell in the order of the manifest, then by metric in the order of first appearance in the
 /// cell's workload. Every cell has every metric of its workload, and [`ELAPSED`] where nothing was measured
-/// at all, so that a cell without any ok trial is seen too.
+/// at all, so that a cell without any ok trial is seen too. Of values that labels tell apart it has those of the cells
+/// with its parameters, where these have any: a grid over a small file has no records of the size of a large one.
 pub fn summarise(run: &Run) -> Vec<Summary<'_>> {
     summarise_against(run, &run.manifest.baseline)
 }
@@ -91,17 +92,12 @@ pub fn summarise_against<'a>(run: &'a Run, baseline: &BTreeMap<String, String>) 
     let counted = run.by_cell().into_iter().map(|(cell, records)| (cell, counted(records).collect()));
     let counted: HashMap<&str, Vec<&Record>> = counted.collect();
     let records_of = |cell: &PlannedCell| counted.get(cell.cell.as_str()).into_iter().flatten();
-    let metrics_of = |workload: &str| {
-        let of_workload = cells.iter().filter(|cell| cell.workload == workload);
-        metrics(of_workload.flat_map(records_of).copied())
-    };
-    let workloads: BTreeSet<_> = cells.iter().map(|cell| cell.workload.as_str()).collect();
-    let metrics: BTreeMap<_, _> = workloads.into_iter().map(|name| (name, metrics_of(name))).collect();
+    let all = metrics_of_cells(cells, |cell| records_of(cell).copied());
     let baselines = Baselines::new(cells, baseline);
     let of_cell = |cell: &PlannedCell| counted.get(cell.cell.as_str()).map_or(&[][..], Vec::as_slice);
     let with_contrasts = |_: &mut (), place: usize| {
         let cell: &'a PlannedCell = &cells[place];
-        let one = |(metric, better): &(MetricKey, Option<Better>)| {
+        let one = |(metric, better): &Measured| {
             let own = summary(cell, metric.clone(), *better, of_cell(cell));
             let baseline = baselines.of(cell);
             let contrast =
@@ -109,7 +105,7 @@ pub fn summarise_against<'a>(run: &'a Run, baseline: &BTreeMap<String, String>) 
             let contrast = baseline.map(contrast);
             (Summary { baseline, ..own }, contrast)
         };
-        metrics[cell.workload.as_str()].iter().map(one).collect::<Vec<_>>()
+        all[place].iter().map(one).collect::<Vec<_>>()
     };
     let (mut summaries, mut contrasts) = (Vec::new(), Vec::new());
     let take = |of_cell: Vec<(Summary<'a>, Option<Result<Contrast, Refusal>>)>| -> Result<(), Infallible> {
@@ -121,6 +117,43 @@ pub fn summarise_against<'a>(run: &'a Run, baseline: &BTreeMap<String, String>) 
     let Ok(()) = in_order(cells.len(), || (), with_contrasts, take);
     compare(&mut summaries, contrasts);
     summaries
+}
+
+/// A metric, and which direction of it is good.
+type Measured = (MetricKey, Option<Better>);
+
+/// The metrics of each of `cells`.
+fn metrics_of_cells<'a, R: Iterator<Item = &'a Record>>(
+    cells: &'a [PlannedCell],
+    records: impl Fn(&'a PlannedCell) -> R,
+) -> Vec<Arc<[Measured]>> {
+    let mut workloads: BTreeMap<&str, Vec<&PlannedCell>> = BTreeMap::new();
+    for cell in cells {
+        workloads.entry(&cell.workload).or_default().push(cell);
+    }
+    let of = |group: &[&'a PlannedCell]| metrics(group.iter().flat_map(|cell| records(cell)));
+    let workloads: BTreeMap<_, Arc<[Measured]>> =
+        workloads.into_iter().map(|(name, group)| (name, of(&group).into())).collect();
+    let mut groups: HashMap<(&str, &BTreeMap<String, String>), Vec<&PlannedCell>> = HashMap::new();
+    let is_labelled = |name: &str| workloads[name].iter().any(|(metric, _)| !metric.labels.is_empty());
+    for cell in cells.iter().filter(|cell| is_labelled(&cell.workload)) {
+        groups.entry((&cell.workload, &cell.parameters)).or_default().push(cell);
+    }
+    let narrowed = groups.into_iter().map(|((workload, parameters), group)| {
+        let own = of(&group);
+        let is_there = |metric: &&Measured| {
+            let is_alike =
+                |(other, _): &&Measured| (&other.name, &other.unit) == (&metric.0.name, &metric.0.unit);
+            own.contains(metric) || !own.iter().any(|other| is_alike(&other))
+        };
+        ((workload, parameters), workloads[workload].iter().filter(is_there).cloned().collect())
+    });
+    let narrowed: HashMap<_, Arc<[Measured]>> = narrowed.collect();
+    let of_cell = |cell: &PlannedCell| {
+        let own = narrowed.get(&(cell.workload.as_str(), &cell.parameters));
+        own.unwrap_or(&workloads[cell.workload.as_str()]).clone()
+    };
+    cells.iter().map(of_cell).collect()
 }
 
 /// A trial that has the metric, and what it is there.
@@ -218,8 +251,8 @@ fn compare(summaries: &mut [Summary<'_>], contrasts: Vec<Option<Result<Contrast,
 }
 
 /// The different metrics of `records`, in the order of first appearance.
-pub(super) fn metrics<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<(MetricKey, Option<Better>)> {
-    let mut found: Vec<(MetricKey, Option<Better>)> = Vec::new();
+pub(super) fn metrics<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<Measured> {
+    let mut found: Vec<Measured> = Vec::new();
     let mut last = None;
     for record in records {
         // Neighbours mostly have the same ones.

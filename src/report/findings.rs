@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use super::notes::names;
 use super::number::{decimals, fixed, place, significant};
 use super::view::MetricTable;
-use super::{distributions, estimates};
+use super::{distributions, estimates, trials};
 use crate::analysis::{Comparison, Ratio, Summary, UnlikeHost, Verdict, summarise_against, unlike_hosts};
 use crate::record::{ELAPSED, Phase, PlannedCell, Run, Status, counted, word};
 use crate::units::Better;
@@ -88,9 +88,10 @@ fn failures(run: &Run, shown: &[&Summary<'_>]) -> Vec<String> {
         found.push(format!("Nothing is known of {}: no trial is ok.", some(&unknown)));
     }
     let lacks = |one: &&&Summary<'_>| one.sample.is_none() && ok.contains(one.cell.cell.as_str());
-    let mut lacking: IndexMap<&str, Vec<String>> = IndexMap::new();
+    let mut lacking: IndexMap<String, Vec<String>> = IndexMap::new();
     for one in shown.iter().filter(lacks) {
-        lacking.entry(&one.metric.name).or_default().push(one.cell.cell.clone());
+        let metric = trials::metric_name(&one.metric.name, &one.metric.labels);
+        lacking.entry(metric).or_default().push(one.cell.cell.clone());
     }
     for (metric, cells) in lacking {
         found.push(format!("{metric} was not found in {}, whose trials are ok.", some(&cells)));

@@ -3,9 +3,9 @@
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::findings;
 use super::number::{NOTHING, significant};
 use super::view::{Column, Table};
+use super::{findings, trials};
 use crate::analysis::{Drift, Summary};
 use crate::record::{Adaptive, CacheDrop, HostFacts, Manifest, PlannedCell, Record, Run, Status, word};
 use crate::units::Unit;
@@ -48,7 +48,8 @@ pub(super) fn warnings(run: &Run, summaries: &[Summary<'_>]) -> Option<Table> {
 fn drifts(summaries: &[&Summary<'_>]) -> Vec<Vec<String>> {
     let mut rows: IndexMap<String, Vec<String>> = IndexMap::new();
     for summary in summaries {
-        let (name, cell) = (&summary.metric.name, &summary.cell.cell);
+        let name = trials::metric_name(&summary.metric.name, &summary.metric.labels);
+        let cell = &summary.cell.cell;
         let drift = summary.drift.map(|drift| match drift {
             Drift::FirstUnlike => format!("the first {name} is far from the others: is a `warmup` missing?"),
             Drift::Rising => format!("{name} rises from trial to trial: the trials are not independent"),

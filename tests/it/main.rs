@@ -23,6 +23,7 @@ mod end_to_end;
 mod failures;
 mod form;
 mod keys;
+mod labels;
 mod language;
 mod leftovers;
 mod limits;
