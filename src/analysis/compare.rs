@@ -98,6 +98,7 @@ mod tests {
             settings: String::new(),
             adaptive: None,
             reached: None,
+            excluded: 0,
         }
     }
 

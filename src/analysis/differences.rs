@@ -206,6 +206,7 @@ mod tests {
             parameters: Default::default(),
             adaptive: None,
             reached: None,
+            excluded: 0,
             warmup: 0,
             settings: String::new(),
             repetitions: 1,

@@ -90,6 +90,6 @@ pub use student::{Estimate, critical, prediction_limit};
 pub use studentized_range::honest_difference;
 pub use summary::{MetricKey, Summary, summarise, summarise_against};
 pub use verdict::{
-    Comparison, Contrast, FEWEST, MARGIN, Verdict, contrast_of_samples, judge, paired_contrast,
+    Comparison, Contrast, FEWEST, MARGIN, Verdict, contrast_of_samples, judge, margin, paired_contrast,
 };
 pub use welch::{cohens_d, pooled, welch};

@@ -234,6 +234,7 @@ pub(super) mod tests {
                     settings: String::new(),
                     adaptive: None,
                     reached: None,
+                    excluded: 0,
                 });
             }
             let mut repetition = 0;

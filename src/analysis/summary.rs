@@ -14,7 +14,7 @@ use super::mean::Mean;
 use super::noise::is_suspicious;
 use super::outliers::outliers;
 use super::refusal::Refusal;
-use super::verdict::{Comparison, Contrast, MARGIN, judge, paired_contrast};
+use super::verdict::{Comparison, Contrast, judge, margin, paired_contrast};
 use indexmap::IndexMap;
 
 use crate::cores::in_order;
@@ -115,7 +115,7 @@ pub fn summarise_against<'a>(run: &'a Run, baseline: &BTreeMap<String, String>) 
         Ok(())
     };
     let Ok(()) = in_order(cells.len(), || (), with_contrasts, take);
-    compare(&mut summaries, contrasts);
+    compare(&mut summaries, contrasts, margin(run));
     summaries
 }
 
@@ -224,7 +224,7 @@ fn summary<'a>(
 type Family<'a> = (&'a str, String, Unit);
 
 /// Judges what was contrasted: those of one workload, metric and unit, which stand in one table, are one family.
-fn compare(summaries: &mut [Summary<'_>], contrasts: Vec<Option<Result<Contrast, Refusal>>>) {
+fn compare(summaries: &mut [Summary<'_>], contrasts: Vec<Option<Result<Contrast, Refusal>>>, margin: f64) {
     let mut families: IndexMap<Family<'_>, Vec<(usize, Contrast)>> = IndexMap::new();
     for (index, (summary, contrast)) in summaries.iter_mut().zip(contrasts).enumerate() {
         match contrast {
@@ -242,7 +242,7 @@ fn compare(summaries: &mut [Summary<'_>], contrasts: Vec<Option<Result<Contrast,
     }
     for members in families.into_values() {
         let (places, contrasts): (Vec<usize>, Vec<Contrast>) = members.into_iter().unzip();
-        let judged = judge(&contrasts, summaries[places[0]].better, MARGIN);
+        let judged = judge(&contrasts, summaries[places[0]].better, margin);
         for (index, place) in places.into_iter().enumerate() {
             summaries[place].comparison =
                 Some(judged.as_ref().map(|all| all[index]).map_err(|refusal| *refusal));
@@ -316,6 +316,7 @@ pub(super) mod tests {
             settings: String::new(),
             adaptive: None,
             reached: None,
+            excluded: 0,
         }
     }
 }

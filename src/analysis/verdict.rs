@@ -14,10 +14,16 @@ use super::paired::{paired_difference, signed_rank};
 use super::ratio::logarithm_of_ratio;
 use super::refusal::{Refusal, check_positive};
 use super::student::{Estimate, upper_tail};
+use crate::record::Run;
 use crate::units::Better;
 
 /// By how much two must differ for it to matter, as a part, where nobody says otherwise.
 pub const MARGIN: f64 = 0.02;
+
+/// Within how much results of `run` count as equal.
+pub fn margin(run: &Run) -> f64 {
+    run.manifest.presentation.margin.unwrap_or(MARGIN)
+}
 /// The smallest sample of which a verdict is given.
 pub const FEWEST: usize = 4;
 /// How often, over a family of comparisons, chance alone may claim a difference.

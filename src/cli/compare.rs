@@ -36,9 +36,9 @@ pub struct CompareArguments {
     /// What of the runs is told.
     #[command(flatten)]
     pub rows: Rows,
-    /// By how much two must differ for it to matter.
-    #[arg(long, value_name = "PERCENT", default_value = "2%")]
-    pub margin: Margin,
+    /// By how much two must differ for it to matter [default: that of the baseline's report, or 2%].
+    #[arg(long, value_name = "PERCENT")]
+    pub margin: Option<Margin>,
     /// End with exit code 5 where this is found: `worse`; `inconclusive`, which no verdict at all counts as.
     #[arg(long, value_enum, value_name = "VERDICT", value_delimiter = ',', hide_possible_values = true)]
     pub fail_on: Vec<FailOn>,
@@ -71,9 +71,10 @@ pub struct HistoryArguments {
     /// What of the runs is told.
     #[command(flatten)]
     pub rows: Rows,
-    /// By how much the latest run must differ from the one before for it to matter.
-    #[arg(long, value_name = "PERCENT", default_value = "2%")]
-    pub margin: Margin,
+    /// By how much the latest run must differ from the one before for it to matter [default: that of the
+    /// latest run's report, or 2%].
+    #[arg(long, value_name = "PERCENT")]
+    pub margin: Option<Margin>,
     /// Write a picture too: a panel for each row.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::{filter, revision};
-use crate::analysis::{Against, Verdict, compare_runs};
+use crate::analysis::{Against, Verdict, compare_runs, margin};
 use crate::cli::{CompareArguments, FailOn, Format, Output};
 use crate::diagnostic::suggest;
 use crate::error::{EXIT_OK, EXIT_WORSE, Error};
-use crate::record::{RecordError, Run, read_run, write_file};
+use crate::record::{RecordError, Run, read_reported, write_file};
 use crate::report::{Compared, ComparisonView, Named, comparison_csv};
 use crate::ui;
 
 pub(super) fn compare(arguments: &CompareArguments) -> Result<u8, Error> {
     let found = arguments.runs.iter().map(|text| revision::find(text)).collect::<Result<Vec<_>, Error>>()?;
-    let runs = found.iter().map(|found| read_run(found.directory.path()));
+    let runs = found.iter().map(|found| read_reported(found.directory.path()));
     let mut runs = runs.collect::<Result<Vec<Run>, RecordError>>()?;
     for run in &runs {
         ui::compare::show_warnings(run);
@@ -26,7 +26,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<u8, Error> {
     let names = names(&runs, &arguments.runs);
     let named =
         |index: usize| Named { name: &names[index], source: &arguments.runs[index], run: &runs[index] };
-    let margin = arguments.margin.0;
+    let margin = arguments.margin.map_or_else(|| margin(&runs[0]), |margin| margin.0);
     let against = runs[1..].iter().map(|run| {
         compare_runs(&runs[0], run, arguments.rows.metric.as_deref(), margin).map_err(|refusal| {
             Error::Usage {

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use super::compare::{deliver, must_have_metric};
 use super::filter;
-use crate::analysis;
+use crate::analysis::{self, MARGIN, margin};
 use crate::cli::{Format, HistoryArguments};
 use crate::error::{EXIT_OK, Error};
-use crate::record::{RecordError, Run, read_run, runs_below, write_file};
+use crate::record::{RecordError, Run, read_reported, runs_below, write_file};
 use crate::report::{HistoryView, history_csv, history_svg};
 use crate::ui;
 
@@ -24,7 +24,8 @@ pub(super) fn history(arguments: &HistoryArguments) -> Result<u8, Error> {
         filter::keep_where(&mut runs.iter_mut().collect::<Vec<_>>(), condition)?;
     }
     must_have_metric(&runs, arguments.rows.metric.as_deref())?;
-    let margin = arguments.margin.0;
+    let own = runs.last().map_or(MARGIN, margin);
+    let margin = arguments.margin.map_or(own, |margin| margin.0);
     let history = analysis::history(&runs, arguments.rows.metric.as_deref(), margin).map_err(|refusal| {
         Error::Usage {
             message: format!("the runs have no history: {refusal}"),
@@ -64,7 +65,7 @@ fn folder(experiment: &Path, results: &Path) -> PathBuf {
 fn read(folder: &Path) -> Result<Vec<Run>, Error> {
     let mut runs = Vec::new();
     for directory in runs_below(folder)? {
-        let run = read_run(directory.path())?;
+        let run = read_reported(directory.path())?;
         ui::compare::show_warnings(&run);
         runs.push(run);
     }

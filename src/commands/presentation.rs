@@ -8,9 +8,10 @@ use indexmap::IndexMap;
 
 use super::experiment::{self, Experiment};
 use crate::cli::Changes;
+use crate::diagnostic::{Problem, Problems, suggest};
 use crate::error::Error;
-use crate::plan::{CellCost, cost_of_cell};
-use crate::record::{self, Presentation, RunDirectory, TableLayout};
+use crate::plan::{CellCost, Phase, cost_of_cell};
+use crate::record::{self, Presentation, RunDirectory, Status, TableLayout};
 use crate::spec::report::Table;
 use crate::spec::{List, Text};
 
@@ -23,6 +24,8 @@ pub(super) fn presentation(experiment: &Experiment) -> Presentation {
     Presentation {
         tables: spec.report.tables.iter().map(|table| layout(table)).collect(),
         references: experiment.references.clone(),
+        margin: spec.report.margin.as_ref().map(|margin| margin.fraction()),
+        excluded: BTreeMap::new(),
         labels: labelled.map(|(name, host)| (name.value.clone(), texts(&host.labels))).collect(),
         costs: costs(experiment),
     }
@@ -42,7 +45,7 @@ fn costs(experiment: &Experiment) -> BTreeMap<String, CellCost> {
 pub(super) fn present_anew(directory: &RunDirectory, file: &Path) -> Result<(), Error> {
     let experiment = experiment::read(file, &Changes::default())?;
     let report = &experiment.spec.report;
-    let new = presentation(&experiment);
+    let new = Presentation { excluded: excluded(&experiment, directory)?, ..presentation(&experiment) };
     let templates = experiment.templates;
     record::change_manifest(directory, &experiment.secrets, |manifest| {
         let Presentation { labels, costs, .. } = std::mem::take(&mut manifest.presentation);
@@ -59,6 +62,39 @@ pub(super) fn present_anew(directory: &RunDirectory, file: &Path) -> Result<(), 
     // Not before: a run that somebody writes is refused, and keeps what it has.
     record::keep_templates(directory, &templates.map(|chosen| chosen.files).unwrap_or_default())?;
     Ok(())
+}
+
+/// The trials of the run in `directory` that the experiment excludes, with their reasons.
+fn excluded(experiment: &Experiment, directory: &RunDirectory) -> Result<BTreeMap<String, String>, Error> {
+    let name = directory.name();
+    let of_run = experiment.spec.report.exclude.iter().filter(|one| one.run.value == name);
+    let wanted: Vec<(&Text, &Text)> =
+        of_run.flat_map(|one| one.trial.values.iter().map(|trial| (trial, &one.reason))).collect();
+    if wanted.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let run = record::read_run(directory.path())?;
+    let measured = run.last_attempts().filter(|record| record.phase == Phase::Measure);
+    let known: BTreeMap<String, Status> = measured.map(|record| (record.trial(), record.status)).collect();
+    let problem = |trial: &Text| match known.get(trial.as_str()) {
+        Some(Status::Ok) => None,
+        Some(status) => Some(
+            Problem::at(
+                trial.span,
+                format!("`{}` is {} and counts nowhere anyway", trial.value, record::word(status)),
+            )
+            .help("leave it out of `exclude`: failures stay in the report"),
+        ),
+        None => Some(
+            Problem::at(trial.span, format!("the run {name} has no measured trial `{}`", trial.value))
+                .help(suggest(trial, known.keys().map(String::as_str))),
+        ),
+    };
+    let problems: Vec<Problem> = wanted.iter().filter_map(|(trial, _)| problem(trial)).collect();
+    if !problems.is_empty() {
+        return Err(Problems::new(problems, experiment.sources.clone()).into());
+    }
+    Ok(wanted.into_iter().map(|(trial, reason)| (trial.value.clone(), reason.value.clone())).collect())
 }
 
 fn layout(table: &Table) -> TableLayout {

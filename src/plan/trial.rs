@@ -12,6 +12,9 @@ pub enum Phase {
     Warmup,
     /// Counts.
     Measure,
+    /// Measured, and left out of estimates by a report section that was written afterwards: no record has it.
+    #[serde(skip_deserializing)]
+    Excluded,
 }
 
 /// A place in the order of a plan, and the trial whose turn it is.
@@ -56,7 +59,7 @@ impl Trial {
     /// What tells it apart within its cell: `3`, or `warmup-1`.
     pub fn label(&self) -> String {
         match self.phase {
-            Phase::Measure => self.repetition.to_string(),
+            Phase::Measure | Phase::Excluded => self.repetition.to_string(),
             Phase::Warmup => format!("warmup-{}", self.repetition),
         }
     }

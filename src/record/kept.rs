@@ -270,7 +270,7 @@ fn is_named(trial: &str, cell: &str, phase: Phase, repetition: u32) -> bool {
 fn prefix(phase: Phase) -> &'static str {
     match phase {
         Phase::Warmup => "warmup-",
-        Phase::Measure => "",
+        Phase::Measure | Phase::Excluded => "",
     }
 }
 

@@ -5,6 +5,7 @@ mod below;
 mod change;
 mod changes;
 mod error;
+mod excluded;
 mod files;
 mod inputs;
 mod kept;
@@ -44,6 +45,7 @@ pub use below::{newest_in, optional_files, read_if_there, runs_below};
 pub use change::change_manifest;
 pub use changes::changes;
 pub use error::RecordError;
+pub use excluded::read_reported;
 pub use files::{list_folder, read_file, remove_file, write_file, write_file_with};
 pub use inputs::Inputs;
 pub use kept::{Common, Record, RecordedMetric, Words};
@@ -220,6 +222,9 @@ pub struct PlannedCell {
     /// The repetition that an adaptive cell has reached, by its records; known to who has read these.
     #[serde(skip)]
     pub reached: Option<u32>,
+    /// How many of its measured trials count in no figure; see [`Run::excluding`].
+    #[serde(skip)]
+    pub excluded: u32,
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -227,12 +232,14 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl PlannedCell {
-    /// How many measured trials were planned; of adaptive ones those that were, as it turned out, needed.
+    /// How many measured trials were planned; of adaptive ones those that were, as it turned out, needed. Without those
+    /// that are excluded.
     pub fn planned(&self) -> u32 {
-        match (self.adaptive, self.reached) {
+        let planned = match (self.adaptive, self.reached) {
             (Some(rule), reached) => reached.unwrap_or_default().max(rule.min),
             (None, _) => self.repetitions,
-        }
+        };
+        planned.saturating_sub(self.excluded)
     }
 }
 
@@ -249,6 +256,7 @@ impl From<&Cell> for PlannedCell {
             settings: cell.id.clone(),
             adaptive: cell.adaptive,
             reached: None,
+            excluded: 0,
         }
     }
 }

@@ -14,6 +14,12 @@ pub struct Presentation {
     /// Its tables, in order; empty for those that every report has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<TableLayout>,
+    /// Within how much two results count as equal, where the file says so; 0.02 for 2 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
+    /// The trials that count in no figure, each with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub excluded: BTreeMap<String, String>,
     /// Published figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<Reference>,

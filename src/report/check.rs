@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::{Indexes, ReportError, make, write_samples};
-use crate::record::{RecordError, RunDirectory, optional_files, read_if_there, read_run};
+use crate::record::{RecordError, RunDirectory, optional_files, read_if_there, read_reported};
 
 /// What came of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub fn check(runs: &[RunDirectory]) -> Result<Checked, ReportError> {
     let mut checked = Checked { runs: runs.len(), right: 0, deviations: Vec::new() };
     let mut indexes = Indexes::default();
     for directory in runs {
-        let run = read_run(directory.path())?;
+        let run = read_reported(directory.path())?;
         let report = make(&run, None)?;
         let files = report.files(directory);
         for (path, text) in &files {

@@ -6,8 +6,8 @@ mod csv;
 mod lists;
 mod rows;
 
-use super::markdown;
 use super::view::{Column, Table};
+use super::{markdown, notes};
 use crate::analysis::{Against, Verdict};
 use crate::record::{Manifest, Run};
 
@@ -139,13 +139,13 @@ fn runs(baseline: Named<'_>, others: &[Compared<'_>]) -> Table {
 }
 
 fn note(margin: f64) -> Vec<String> {
-    let percent = (margin * 1e6).round() / 1e4;
+    let percent = notes::percent(margin);
     vec![
         "Medians; × ratio to the baseline by geometric means [its 95 % interval].".to_owned(),
         "The trials of two runs are no pairs: Welch's test on logarithms, with Holm over all comparisons of a run."
             .to_owned(),
-        format!("Better and worse: surely different by more than {percent} %. Small: surely different, and perhaps by less."),
-        format!("Equivalent: surely within {percent} %. Inconclusive: more trials are needed."),
+        format!("Better and worse: surely different by more than {percent}. Small: surely different, and perhaps by less."),
+        format!("Equivalent: surely within {percent}. Inconclusive: more trials are needed."),
         "What differs from one run to the next by itself is in no interval here: `runner history` shows it.".to_owned(),
     ]
 }

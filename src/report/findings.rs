@@ -19,7 +19,7 @@ const MOST: usize = 6;
 /// The sentences in the order of their weight.
 pub(super) fn findings(run: &Run, summaries: &[Summary<'_>], tables: &[MetricTable]) -> Vec<String> {
     let shown = shown(run, summaries);
-    let mut found = failures(run, &shown);
+    let mut found: Vec<String> = excluded(run).into_iter().chain(failures(run, &shown)).collect();
     let layouts = &run.manifest.presentation.tables;
     let mut told: Vec<&BTreeMap<String, String>> = Vec::new();
     if layouts.is_empty() || layouts.iter().any(|layout| layout.baseline.is_none()) {
@@ -63,6 +63,19 @@ pub(super) fn shown<'a>(run: &Run, summaries: &'a [Summary<'a>]) -> Vec<&'a Summ
     let has_main: BTreeSet<&str> =
         summaries.iter().filter(|one| is_main(one)).map(|one| one.cell.workload.as_str()).collect();
     summaries.iter().filter(|one| is_main(one) || !has_main.contains(one.cell.workload.as_str())).collect()
+}
+
+/// That somebody has taken trials out.
+fn excluded(run: &Run) -> Option<String> {
+    let trials = run.last_attempts().filter(|record| record.phase == Phase::Excluded);
+    let trials: Vec<String> = trials.map(|record| record.trial()).collect();
+    let verb = if trials.len() == 1 { "is" } else { "are" };
+    let named = some(&trials);
+    (!trials.is_empty()).then(|| {
+        format!(
+            "{named} {verb} excluded by the experiment: see Excluded trials, which has the figures with them."
+        )
+    })
 }
 
 /// How many trials are not ok, and of which cells nothing is known.

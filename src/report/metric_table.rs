@@ -140,7 +140,7 @@ fn settings(baseline: &BTreeMap<String, String>) -> String {
     baseline.iter().map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(", ")
 }
 
-fn with_unit(title: &str, unit: &str) -> String {
+pub(super) fn with_unit(title: &str, unit: &str) -> String {
     if unit.is_empty() { title.to_owned() } else { format!("{title} ({unit})") }
 }
 

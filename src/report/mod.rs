@@ -10,6 +10,7 @@ mod comparison;
 mod csv;
 mod distributions;
 mod estimates;
+mod excluded;
 mod findings;
 mod grid;
 mod history;
@@ -35,7 +36,7 @@ use crate::analysis::{Summary, summarise};
 use crate::diagnostic::{Problem, Problems, Sources};
 use crate::record::{
     RecordError, Run, RunDirectory, TemplateFile, experiment_folder, kept_templates, list_folder, list_runs,
-    read_file, read_outputs, read_run, remove_file, write_file, write_file_with,
+    read_file, read_outputs, read_reported, remove_file, write_file, write_file_with,
 };
 
 pub use chart::history_svg;
@@ -213,7 +214,7 @@ fn write_run(
     instead: Option<&[TemplateFile]>,
     indexes: &mut Indexes,
 ) -> Result<Written, ReportError> {
-    let run = read_run(run_directory)?;
+    let run = read_reported(run_directory)?;
     let report = make(&run, instead)?;
     let mut files = Vec::new();
     for (path, text) in report.files(&run.directory) {
@@ -267,6 +268,6 @@ mod tests {
 
     /// The run of `tests/fixtures`.
     pub(super) fn run() -> Run {
-        read_run(Path::new("tests/fixtures/run-docker-vs-native")).unwrap()
+        read_reported(Path::new("tests/fixtures/run-docker-vs-native")).unwrap()
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::{Difference, Group, Summary, SuspiciousHost, Verdict};
+use crate::analysis::{Difference, Group, MARGIN, Summary, SuspiciousHost, Verdict};
 use crate::record::{Suspicion, Throttling};
 
 /// `3 of 20 on HOST (CPU slowed down in 2; …)`.
@@ -73,15 +73,20 @@ pub(super) fn difference(difference: &Difference) -> String {
 pub(super) fn verdicts(summaries: &[&Summary<'_>]) -> String {
     let of = |one: &&Summary<'_>| one.comparison.and_then(Result::ok)?.verdict;
     let found: BTreeSet<Verdict> = summaries.iter().filter_map(of).collect();
-    let meaning = |verdict: &Verdict| match verdict {
-        Verdict::Worse | Verdict::Better | Verdict::Different => "surely different by more than 2 %",
-        Verdict::Small => "surely different, and perhaps by less than 2 %",
-        Verdict::Equivalent => "surely within 2 %",
+    let comparison = |one: &&Summary<'_>| one.comparison.and_then(Result::ok);
+    let margin = summaries.iter().find_map(comparison).map_or(MARGIN, |comparison| comparison.margin);
+    let percent = percent(margin);
+    let meaning = |verdict: &Verdict| {
+        match verdict {
+        Verdict::Worse | Verdict::Better | Verdict::Different => format!("surely different by more than {percent}"),
+        Verdict::Small => format!("surely different, and perhaps by less than {percent}"),
+        Verdict::Equivalent => format!("surely within {percent}"),
         Verdict::Inconclusive => {
-            "none of these can be said; with so many trials two that are equal would be found equivalent nine times of ten"
+            "none of these can be said; with so many trials two that are equal would be found equivalent nine times of ten".to_owned()
         }
+    }
     };
-    let mut meanings: Vec<(String, &str)> = Vec::new();
+    let mut meanings: Vec<(String, String)> = Vec::new();
     for verdict in &found {
         let meaning = meaning(verdict);
         match meanings.iter_mut().find(|(_, known)| *known == meaning) {
@@ -95,6 +100,11 @@ pub(super) fn verdicts(summaries: &[&Summary<'_>]) -> String {
         texts.push("Surely: at 5 % over all cells of a workload and metric together, by Holm".to_owned());
     }
     texts.join(". ")
+}
+
+/// `2 %` of 0.02.
+pub(super) fn percent(part: f64) -> String {
+    format!("{} %", (part * 1e6).round() / 1e4)
 }
 
 /// `a`, `b` and `c`, each as code.

@@ -23,8 +23,8 @@ struct Row<'a> {
     n: u32,
     #[serde(skip_serializing_if = "is_one")]
     a: u32,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    warmup: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    apart: Option<&'static str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     counts: bool,
     s: &'a str,
@@ -77,7 +77,11 @@ fn row(trial: &TrialView) -> Row<'_> {
     Row {
         n: trial.repetition,
         a: trial.attempt,
-        warmup: trial.phase == "warmup",
+        apart: match trial.phase.as_str() {
+            "warmup" => Some("warm-up"),
+            "excluded" => Some("excluded"),
+            _ => None,
+        },
         counts: trial.counts,
         s: &trial.status,
         why: trial.reason.as_deref(),

@@ -91,13 +91,13 @@ pub struct TrialView {
     pub repetition: u32,
     /// The attempt, from 1.
     pub attempt: u32,
-    /// `measure` or `warmup`.
+    /// `measure`, `warmup` or `excluded`.
     pub phase: String,
     /// `ok`, `failed`, `invalid` or `interrupted`.
     pub status: String,
     /// Whether it counts in the figures: the last attempt at a measured trial, and ok.
     pub counts: bool,
-    /// Where and why it failed.
+    /// Where and why it failed, or why it is excluded.
     pub reason: Option<String>,
     /// The start, UTC, as RFC 3339.
     pub started: String,
@@ -155,6 +155,7 @@ pub(super) fn cells(run: &Run, summaries: &[Summary<'_>]) -> Vec<CellView> {
         figures.entry(&summary.cell.cell).or_default().push(figure(summary, unit));
     }
     let records = run.by_cell();
+    let excluded = &run.manifest.presentation.excluded;
     let (mut left, mut cells_left) = (LISTED, records.len());
     let cells = run.manifest.cells.iter().map(|planned| {
         let own = records.get(planned.cell.as_str()).copied().unwrap_or_default();
@@ -171,7 +172,7 @@ pub(super) fn cells(run: &Run, summaries: &[Summary<'_>]) -> Vec<CellView> {
             parameters: planned.parameters.clone(),
             planned: planned.planned(),
             figures: figures.remove(planned.cell.as_str()).unwrap_or_default(),
-            trials: record::trials(own).flat_map(attempts).take(listed).collect(),
+            trials: record::trials(own).flat_map(|all| attempts(all, excluded)).take(listed).collect(),
             unlisted: own.len() - listed,
         }
     });
@@ -225,11 +226,16 @@ fn figure(summary: &Summary<'_>, shown_unit: String) -> FigureView {
 }
 
 /// The attempts at one trial.
-fn attempts(all: &[Record]) -> impl Iterator<Item = TrialView> {
+fn attempts<'a>(
+    all: &'a [Record],
+    excluded: &'a BTreeMap<String, String>,
+) -> impl Iterator<Item = TrialView> + 'a {
     let is_last = |index: usize| index + 1 == all.len();
     all.iter().enumerate().map(move |(index, record)| {
         let is_ok = record.phase == Phase::Measure && record.status == Status::Ok;
-        trial(record, is_last(index) && is_ok)
+        let reason = excluded.get(&record.trial()).filter(|_| record.phase == Phase::Excluded).cloned();
+        let view = trial(record, is_last(index) && is_ok);
+        TrialView { reason: reason.or(view.reason), ..view }
     })
 }
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use super::trials::{CellView, FigureView, OutputView, TrialView};
-use super::{distributions, estimates, findings, markdown, notes, sections, trials};
+use super::{distributions, estimates, excluded, findings, markdown, notes, sections, trials};
 use crate::analysis::{Summary, open, suspicious_hosts};
 use crate::record::{Manifest, Phase, Run, Status};
 
@@ -75,6 +75,12 @@ pub struct ReportView {
     /// The charts, in the order of the file.
     #[serde(default)]
     pub charts: Vec<ChartView>,
+    /// How many measured trials are excluded; none for none.
+    pub excluded_count: Option<String>,
+    /// The trials that are excluded, each with its reason.
+    pub excluded: Option<Table>,
+    /// The figures of their cells, and of those that are compared with these, without and with them.
+    pub excluded_figures: Option<Table>,
     /// Trials, stage and reason of what is not ok.
     pub failures: Option<Table>,
     /// What a reader should know besides.
@@ -231,6 +237,8 @@ impl ReportView {
         let sittings = manifest.sittings.len();
         let metrics = estimates::metric_tables(run, summaries);
         let cells = || manifest.cells.iter();
+        let excluded_count = count(Phase::Excluded).count();
+        let (excluded, excluded_figures) = excluded::tables(run, summaries).unzip();
         Self {
             title: manifest.title.clone(),
             workloads: distinct(cells().map(|cell| &cell.workload)),
@@ -260,6 +268,9 @@ impl ReportView {
             metrics,
             distributions: distributions::tables(run),
             charts: Vec::new(),
+            excluded_count: (excluded_count > 0).then(|| excluded_count.to_string()),
+            excluded,
+            excluded_figures,
             failures: sections::failures(run),
             warnings: sections::warnings(run, summaries),
             caches: sections::caches(&run.records),

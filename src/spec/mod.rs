@@ -44,7 +44,7 @@ pub use fargate::TaskSize;
 pub use host::Host;
 pub use located::{List, Located, Text};
 pub use merge::{Fragment, Reader};
-pub use repetitions::{Adaptive, Repetitions};
+pub use repetitions::{Adaptive, Repetitions, Share};
 pub use report::{Chart, ChartKind, LogAxes, Report};
 pub use schema::schema;
 pub use serialize::settings;

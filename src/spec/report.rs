@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::located::{List, Located, Text};
+use super::repetitions::Share;
 use crate::diagnostic::Span;
 
 pub use chart::{Chart, ChartKind, LogAxes};
@@ -20,6 +21,11 @@ pub struct Report {
     /// Default: none. Example: `baseline: { environment: native }`
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub baseline: IndexMap<Text, Text>,
+    /// Within how much two results count as equal, for the verdicts.
+    ///
+    /// Default: `2%`. Example: `margin: 5%`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<Located<Share>>,
     /// In which unit tables show a metric. Records and CSV files keep base units.
     ///
     /// Default: the largest in which most values are at least 1. Example: `units: { elapsed: ms }`
@@ -35,6 +41,11 @@ pub struct Report {
     /// Default: none. Example: `references: references/lattepanda-2019.csv`
     #[serde(default, skip_serializing_if = "List::is_empty")]
     pub references: List,
+    /// Trials of runs that are there, which count in no figure: see below.
+    ///
+    /// Default: none. Example: `exclude: [{ run: 2026-11-30T11-45-12Z, trial: nap/pi4/native#3, reason: its power failed }]`
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<Exclusion>,
     /// The pictures.
     ///
     /// Default: of each workload its first metric, as lines where an axis is numeric, else as bars; its distribution
@@ -57,10 +68,34 @@ impl Report {
             .keys()
             .chain(self.units.keys())
             .chain(&self.references.values)
-            .chain(&self.templates);
+            .chain(&self.templates)
+            .chain(self.exclude.iter().map(|one| &one.run));
         let charts = self.charts.iter().map(|chart| chart.kind.span);
-        keys.map(|key| key.span).chain(self.tables.iter().map(|table| table.span)).chain(charts).next()
+        let margin = self.margin.iter().map(|margin| margin.span);
+        keys.map(|key| key.span)
+            .chain(margin)
+            .chain(self.tables.iter().map(|table| table.span))
+            .chain(charts)
+            .next()
     }
+}
+
+/// Trials of one run that count in no figure, as something was wrong with them that no program could see.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Exclusion {
+    /// The name of the run's directory.
+    ///
+    /// Example: `run: 2026-11-30T11-45-12Z`
+    pub run: Text,
+    /// The trials, as reports name them.
+    ///
+    /// Example: `trial: nap/pi4/native#3`
+    pub trial: List,
+    /// What was wrong.
+    ///
+    /// Example: `reason: its power failed`
+    pub reason: Text,
 }
 
 /// One table of the report. What its rows and columns do not tell apart, it tells apart by further rows.

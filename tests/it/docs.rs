@@ -33,6 +33,7 @@ const WORDS: &[(&str, &str)] = &[
     ("Ec2", "[keys](#ec2)"),
     ("Ecs", "[keys](#ecs-and-fargate)"),
     ("Environment", "[environment](#environments)"),
+    ("Exclusion", "[exclusion](#excluded-trials)"),
     ("Exclude", "map of axes to values, or expression"),
     ("ExitCodes", "number or list of numbers"),
     ("Expect", "[keys](#expect)"),

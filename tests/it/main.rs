@@ -20,6 +20,7 @@ mod costs;
 mod details;
 mod docs;
 mod end_to_end;
+mod excluded;
 mod failures;
 mod form;
 mod keys;

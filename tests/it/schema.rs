@@ -54,6 +54,7 @@ const BEYOND: &[(&str, &[&str])] = &[
             "extract-unit-spelling",
             "several-commands-in-a-list",
             "regular-expressions",
+            "report-exclude",
             "rules-of-extract",
             "shells",
             "sources-of-extract",

@@ -67,6 +67,7 @@ pub(super) fn prepare(
     let salt = run.manifest.inputs.as_ref().map(|inputs| inputs.salt.clone());
     let salt = salt.unwrap_or_else(|| format!("{:016x}", experiment::random()));
     let mut planned = manifest::new(&arguments, &experiment, id, salt);
+    planned.presentation.excluded.clone_from(&run.manifest.presentation.excluded);
     planned.options.extend(given.map(|folder| ("--templates".to_owned(), folder.clone())));
     let changes = record::changes(&run.manifest, &planned);
     if !changes.is_empty() {

@@ -4,8 +4,8 @@
 use super::matrix::{AXES, check_axis};
 use super::must_exist;
 use crate::diagnostic::{Problem, Sources, suggest};
-use crate::spec::report::Table;
-use crate::spec::{Spec, Text};
+use crate::spec::report::{Exclusion, Table};
+use crate::spec::{Located, Share, Spec, Text};
 
 /// What begins the name of something that tells apart several values of one trial.
 const LABEL: &str = "label.";
@@ -16,6 +16,8 @@ pub(super) fn check(spec: &Spec, sources: &Sources, problems: &mut Vec<Problem>)
     for (axis, value) in &spec.report.baseline {
         check_axis(spec, axis, std::slice::from_ref(value), &names, &[], problems);
     }
+    problems.extend(spec.report.margin.as_ref().and_then(margin));
+    problems.extend(spec.report.exclude.iter().flat_map(exclusion));
     for table in &spec.report.tables {
         check_table(spec, table, &names, problems);
         if let Some(condition) = &table.condition {
@@ -24,6 +26,26 @@ pub(super) fn check(spec: &Spec, sources: &Sources, problems: &mut Vec<Problem>)
             problems.extend(known.check_expression(condition, condition.span, sources));
         }
     }
+}
+
+fn margin(margin: &Located<Share>) -> Option<Problem> {
+    let is_part = (f64::MIN_POSITIVE..=1.0).contains(&margin.fraction());
+    (!is_part).then(|| {
+        Problem::at(margin.span, format!("`{}` is no margin", margin.value))
+            .help("write by how much two results may differ and still count as equal, above 0 and up to `100%`: `margin: 5%`")
+    })
+}
+
+fn exclusion(one: &Exclusion) -> Vec<Problem> {
+    let unnamed = one.trial.values.iter().filter(|trial| !trial.contains('#')).map(|trial| {
+        Problem::at(trial.span, format!("`{}` is no trial", trial.value))
+            .help("write its cell and number, as reports name it: `nap/pi4/native#3`")
+    });
+    let silent = Some(&one.reason).filter(|reason| reason.trim().is_empty()).map(|reason| {
+        Problem::at(reason.span, "nothing is excluded without a reason")
+            .help("say what was wrong with the trial; the report shows it")
+    });
+    unnamed.chain(silent).collect()
 }
 
 fn check_table(spec: &Spec, table: &Table, parameters: &[&str], problems: &mut Vec<Problem>) {
