@@ -23,7 +23,7 @@ pub fn folder_with(yaml: &str) -> tempfile::TempDir {
 }
 
 /// The only run of `nap.yaml`.
-fn run_directory(folder: &Path) -> PathBuf {
+pub fn run_directory(folder: &Path) -> PathBuf {
     let runs = fs::read_dir(folder.join("results/nap")).unwrap().map(|entry| entry.unwrap().path());
     let runs: Vec<_> = runs.filter(|path| path.is_dir()).collect();
     assert_eq!(runs.len(), 1);

@@ -1,9 +1,9 @@
 //! Trials that an experiment excludes afterwards, and the margin of its verdicts: what a report shows of them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::cli::{folder_with, runner, texts};
+use crate::cli::{folder_with, run_directory, runner, texts};
 
 /// Ten trials a cell; the value of each is its number, and that of the tenth ten times as much. The fourth of `bad` fails.
 const NUMBERS: &str = r#"
@@ -19,11 +19,6 @@ seed: 1
 report:
   baseline: { environment: good }
 "#;
-
-fn run_directory(folder: &Path) -> PathBuf {
-    let runs = fs::read_dir(folder.join("results/nap")).unwrap().map(|entry| entry.unwrap().path());
-    runs.into_iter().find(|path| path.is_dir()).unwrap()
-}
 
 /// Writes the experiment with `report` behind it, and puts that into its run.
 fn present(folder: &Path, report: &str) -> (Option<i32>, String) {

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::cli::{folder_with, runner, texts};
+use crate::cli::{folder_with, run_directory, runner, texts};
 
 /// Two grids; on `bad` the small one lacks a line and the large one prints nothing.
 const GRIDS: &str = r#"
@@ -28,8 +28,8 @@ repetitions: 2
 fn each_cell_has_the_labels_of_cells_with_its_parameters() {
     let folder = folder_with(GRIDS);
     let (_, stderr) = texts(&runner(folder.path(), &["run", "nap.yaml", "--seed", "1"]));
-    let runs = fs::read_dir(folder.path().join("results/nap")).unwrap().map(|entry| entry.unwrap().path());
-    let run = runs.filter(|path| path.is_dir()).next().unwrap_or_else(|| panic!("{stderr}"));
+    assert!(stderr.contains("6 of 8 trials ok"), "{stderr}");
+    let run = run_directory(folder.path());
     let summary = fs::read_to_string(run.join("summary.csv")).unwrap();
     let mut reader = csv::Reader::from_reader(summary.as_bytes());
     let header = reader.headers().unwrap().clone();
