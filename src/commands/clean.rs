@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 
-use super::block_on;
 use super::experiment::{self, Hosts};
+use super::{block_on, temporary};
 use crate::cli::CleanArguments;
 use crate::environments;
 use crate::error::{EXIT_OK, EXIT_WORLD, Error};
 use crate::hosts::{self, Claim, Fate, Kind, Ledger, Machine, Said, Tell, Thing, lock_all};
-use crate::record::{self, RunDirectory};
+use crate::record::{self, RecordError, RunDirectory};
 use crate::ui;
 
 pub(super) fn clean(arguments: &CleanArguments) -> Result<u8, Error> {
@@ -77,6 +77,9 @@ fn one(arguments: &CleanArguments, directory: &RunDirectory) -> Result<bool, Err
     let ledger = Ledger::open(&directory.ledger(), &declared.spec.variables)?;
     let is_clean = block_on(empty(arguments, directory.path(), &declared, &ledger))??;
     ledger.close()?;
+    for id in record::read_manifest(directory)?.ids() {
+        temporary::remove(id).map_err(|error| RecordError::new("remove", directory.path(), error))?;
+    }
     Ok(is_clean)
 }
 

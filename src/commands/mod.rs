@@ -20,6 +20,7 @@ mod run;
 mod schema;
 mod status;
 mod templates;
+mod temporary;
 mod variables;
 
 use std::future::Future;

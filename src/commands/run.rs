@@ -23,6 +23,7 @@ use self::machines::Hosted;
 use self::recorder::{Recorded, Recorder};
 use self::resume::Earlier;
 use super::experiment::{self, Experiment};
+use super::temporary::Temporary;
 use super::{block_on, plan, templates};
 use crate::cli::{PlanFormat, RunArguments};
 use crate::error::{EXIT_FAILED_TRIALS, EXIT_INTERRUPTED, EXIT_OK, Error};
@@ -83,6 +84,8 @@ async fn execute(
     let (locking, mut early) = ((arguments.locking, &claim), Vec::new());
     let begun = Begun::new(arguments, &experiment, &id, earlier)?;
     let (directory, variables) = (begun.directory(), &experiment.spec.variables);
+    let unmade = |error| RecordError::new("make", &std::env::temp_dir(), error);
+    let _temporary = Temporary::new(&id, &claim.predecessors).map_err(unmade)?;
     let ledger = Ledger::open(&directory.ledger(), variables)?;
     // The second interrupt tells of it.
     let _ = at_interrupt.set((directory.clone(), ledger.clone()));

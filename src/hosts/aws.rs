@@ -13,6 +13,8 @@ use crate::transports::TransportError;
 
 /// The longest time of one call.
 const WITHIN: Duration = Duration::from_secs(120);
+/// The input of a call, as its words name it.
+pub(super) const INPUT: &str = "/dev/stdin";
 const INSTALL: &str =
     "install the AWS command line, e.g. `apt-get install awscli`, and log in with `aws configure`";
 
@@ -53,6 +55,18 @@ impl Aws {
     /// # Errors
     /// When the tool is missing or AWS refuses.
     pub(super) async fn ask<T: DeserializeOwned>(&self, words: &[&str]) -> Result<T, AwsError> {
+        self.ask_with(words, "").await
+    }
+
+    /// The same with `input`, which the words name as [`INPUT`].
+    ///
+    /// # Errors
+    /// When the tool is missing or AWS refuses.
+    pub(super) async fn ask_with<T: DeserializeOwned>(
+        &self,
+        words: &[&str],
+        input: &str,
+    ) -> Result<T, AwsError> {
         let arguments = words.iter().chain(&["--output", "json"]).map(|&word| word.to_owned());
         let endpoint = endpoint(words, &|name| std::env::var(name).ok());
         let env = [("AWS_PAGER", ""), ("AWS_CLI_AUTO_PROMPT", "off")];
@@ -61,6 +75,7 @@ impl Aws {
             install: INSTALL,
             arguments: arguments.chain(self.options.iter().cloned()).chain(endpoint).collect(),
             directory: None,
+            input: input.as_bytes().to_vec(),
             env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
             within: WITHIN,
         };

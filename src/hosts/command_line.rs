@@ -2,6 +2,7 @@
 //! profiles, plug-ins and proxies with them. Read [`Call`] first.
 
 use std::fs::File;
+use std::io::{Seek, Write};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub(super) struct Call {
     pub directory: Option<PathBuf>,
     /// Variables on top of ours.
     pub env: Vec<(String, String)>,
+    /// What it reads from standard input: other users of this machine see neither its arguments nor a file of it.
+    pub input: Vec<u8>,
     /// The longest time that it may take.
     pub within: Duration,
 }
@@ -73,7 +76,7 @@ impl Call {
     /// # Errors
     /// When the program is missing, can't be started, or takes too long.
     pub(super) async fn run(&self, hear: &(dyn Fn(&str) + Send + Sync)) -> Result<Printed, TransportError> {
-        let group = self.start(Stdio::null())?;
+        let group = self.start(self.input()?)?;
         let ended = tokio::time::timeout(self.within, self.to_the_end(group, hear)).await;
         ended.unwrap_or_else(|_| Err(self.too_slow()))
     }
@@ -103,6 +106,20 @@ impl Call {
             Err(self.too_slow())
         });
         running.await.unwrap_or_else(|error| Err(TransportError::new(error.to_string())))
+    }
+
+    /// The input as a file without a name.
+    fn input(&self) -> Result<Stdio, TransportError> {
+        let file = || {
+            let mut file = tempfile::tempfile()?;
+            file.write_all(&self.input)?;
+            file.rewind()?;
+            Ok(Stdio::from(file))
+        };
+        match self.input.is_empty() {
+            true => Ok(Stdio::null()),
+            false => file().map_err(|error| self.not_started(&error)),
+        }
     }
 
     fn start(&self, input: Stdio) -> Result<Group, TransportError> {
@@ -202,6 +219,7 @@ mod tests {
             arguments: vec!["-c".into(), script.into()],
             directory: None,
             env: vec![("WORD".into(), "two".into())],
+            input: Vec::new(),
             within: Duration::from_secs(20),
         }
     }
@@ -218,6 +236,15 @@ mod tests {
         assert_eq!(heard, ["one", "two"]);
         assert_eq!(printed.last_words(), "two");
         assert_eq!(Printed { code: Some(3), ..Printed::default() }.last_words(), "it ended with exit code 3");
+    }
+
+    #[tokio::test]
+    async fn its_input_comes_by_the_name_that_words_give_it() {
+        let input = vec![b'x'; 100_000];
+        let call = Call { input: input.clone(), ..call("cat /dev/stdin; wc -c </dev/null") };
+        let printed = call.run(&|_| {}).await.unwrap();
+        assert!(printed.stdout.starts_with(&input));
+        assert_eq!(printed.stdout[input.len()..].trim_ascii(), b"0");
     }
 
     #[tokio::test]

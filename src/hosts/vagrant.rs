@@ -213,6 +213,7 @@ async fn image(id: &str) -> Option<String> {
         arguments: ["inspect", "--format", format, id].map(str::to_owned).to_vec(),
         directory: None,
         env: Vec::new(),
+        input: Vec::new(),
         within: Duration::from_secs(30),
     };
     let printed = call.run(&|_| {}).await.ok().filter(|printed| printed.code == Some(0))?;

@@ -14,7 +14,8 @@ fn kill(
     left: impl Fn(&Experiment) -> String,
 ) {
     for number in 0..kills {
-        let experiment = make(number);
+        let temporary = tempfile::tempdir().unwrap();
+        let experiment = make(number).with("TMPDIR", temporary.path().to_str().unwrap());
         let moment = Duration::from_millis(random(longest.as_millis() as u64));
         let mut child = experiment.start();
         std::thread::sleep(moment);
@@ -25,6 +26,10 @@ fn kill(
         println!("killed after {moment:?}: {}", said.lines().next_back().unwrap_or_default());
         assert!(cleaned.status.success(), "killed after {moment:?}: {said}");
         assert_eq!(left(&experiment), "", "killed after {moment:?}: {said}");
+        // Vagrant has files of its own there.
+        let names = std::fs::read_dir(temporary.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let own: Vec<_> = names.filter(|name| name.to_string_lossy().starts_with("runner-")).collect();
+        assert_eq!(own, [""; 0], "killed after {moment:?}: {said}");
     }
 }
 

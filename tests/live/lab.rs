@@ -243,6 +243,7 @@ pub fn assert_clean(run: &Run, host: &str, marker: &str) {
     assert_eq!(processes(host, marker), "", "processes left on {host}");
     let files = on(host, &format!("ls -d /var/tmp/runner-{id}-* /dev/shm/runner-{id}-* 2>/dev/null; true"));
     assert_eq!(files, "", "files left on {host}");
+    assert!(!std::env::temp_dir().join(format!("runner-{id}")).exists(), "files left on this machine");
     let names = docker(&["ps", "-a", "--format", "{{.Names}}"]);
     assert!(!names.contains(&id), "containers left: {names}");
 }

@@ -1,14 +1,13 @@
 //! The launch: what is asked of `run-instances`, in which zone, and what a refusal means. Before each call its line
 //! stands in the ledger. Read [`launch`] first.
 
-use std::io::Write;
 use std::time::Duration;
 
 use serde_json::json;
 
 use super::instance::{HOST_TAG, Instance, Launched, RUN_TAG};
 use super::{thing, user_data};
-use crate::hosts::aws::{Aws, AwsError, Caller};
+use crate::hosts::aws::{Aws, AwsError, Caller, INPUT};
 use crate::hosts::provide::{Making, Said};
 use crate::spec::Text;
 use crate::spec::host::{AddressKind, Ec2};
@@ -153,17 +152,21 @@ async fn launch_in(
     let token = token(&making.run, name, zone, earlier);
     let own = ec2.user_data.as_ref().map(|text| text.as_str());
     let text = user_data::wrapped(time_to_live(ec2, making.deadline), own);
-    let file = file_of(&text).map_err(|error| {
-        unmade(TransportError::new(format!("`{name}`: its user data can't be written: {error}")))
-    })?;
-    let file = format!("fileb://{}", file.path().display());
     let mut words = vec!["ec2".to_owned(), "run-instances".to_owned()];
     words.extend(arguments(name, ec2, &making.run, image, zone));
-    words.extend(["--client-token".to_owned(), token.clone(), "--user-data".to_owned(), file]);
+    words.extend([
+        "--client-token".to_owned(),
+        token.clone(),
+        "--user-data".to_owned(),
+        format!("fileb://{INPUT}"),
+    ]);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let place = aws.place().await?;
     let launch = making.ledger.made(thing(name, &making.run, &token, Some(place))).map_err(unmade)?;
-    let failed = match aws.ask::<Launched>(&words).await.map(|launched| launched.instances.into_iter().next())
+    let failed = match aws
+        .ask_with::<Launched>(&words, &text)
+        .await
+        .map(|launched| launched.instances.into_iter().next())
     {
         Ok(Some(instance)) => {
             making.ledger.made(thing(name, &making.run, &instance.id, Some(place))).map_err(unmade)?;
@@ -177,12 +180,6 @@ async fn launch_in(
         making.ledger.released(launch);
     }
     Err(failed)
-}
-
-fn file_of(text: &str) -> std::io::Result<tempfile::NamedTempFile> {
-    let mut file = tempfile::Builder::new().prefix("runner-user-data-").tempfile()?;
-    file.write_all(text.as_bytes())?;
-    Ok(file)
 }
 
 /// By this EC2 knows a launch that is asked for again: at most 64 characters.

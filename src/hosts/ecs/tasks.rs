@@ -1,6 +1,5 @@
 //! Tasks as a way to run jobs: each job is one task, from the request to the last line of its log. Read [`Tasks`].
 
-use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::answers::{Interfaces, LogEvents, TaskAnswer, TaskAnswers};
 use super::{AddressKind, CONTAINER, Cluster, State, States};
-use crate::hosts::aws::AwsError;
+use crate::hosts::aws::{AwsError, INPUT};
 use crate::spec::TaskSize;
 use crate::transports::job::alone::{self, Sign, Told};
 use crate::transports::job::{self, Ended, Job, Stopped};
@@ -286,17 +285,12 @@ impl Cluster {
             let hint = Some("put the script into the image, and let `run` call it".to_owned());
             return Err(TransportError { hint, ..TransportError::new(message) });
         }
-        // In a file: everybody on this machine may read arguments, and variables may hold secrets.
-        let kept = tempfile::NamedTempFile::new().and_then(|mut file| {
-            file.write_all(request.to_string().as_bytes())?;
-            Ok(file)
-        });
-        let kept = kept.map_err(|error| TransportError::new(format!("no file for a request: {error}")))?;
-        let file = format!("file://{}", kept.path().display());
+        // Not in the arguments, which everybody on this machine may read: variables may hold secrets.
+        let words = ["ecs", "run-task", "--cli-input-json", &format!("file://{INPUT}")];
         // Until it is answered nobody knows the task, which may be there all the same.
         let asked = format!("{}, asked for as number {}", self.started_by(), job::next_number());
         let asked = self.ledger.made(self.thing(asked).await?)?;
-        let answered = self.aws.ask::<TaskAnswers>(&["ecs", "run-task", "--cli-input-json", &file]).await;
+        let answered = self.aws.ask_with::<TaskAnswers>(&words, &request.to_string()).await;
         if answered.as_ref().err().is_none_or(|error| !error.code.is_empty()) {
             self.ledger.released(asked);
         }

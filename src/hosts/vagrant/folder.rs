@@ -133,6 +133,7 @@ impl Folder {
             arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
             directory: Some(self.path.clone()),
             env: [folder, quiet].into_iter().chain(provider).collect(),
+            input: Vec::new(),
             within,
         }
     }

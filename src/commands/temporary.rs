@@ -1,0 +1,53 @@
+//! The folder on this machine for the files of a run that are nobody's business and must not outlive it: sockets to
+//! engines, keys of machines seen for the first time. Its name is that of the run, by which `runner clean` finds it.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a folder beside the results")]
+
+use std::fs::{self, DirBuilder};
+use std::io::{Error, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::PathBuf;
+
+/// The folder of a run; it goes when this goes.
+pub(super) struct Temporary(Option<PathBuf>);
+
+impl Temporary {
+    /// Makes that of the run `id`; from now on it is where this process keeps temporary files. Those that `earlier`
+    /// sittings have left go.
+    pub(super) fn new(id: &str, earlier: &[String]) -> Result<Temporary, Error> {
+        earlier.iter().try_for_each(|id| remove(id))?;
+        let path = path(id);
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && is_own(&path) => {}
+            made => made?,
+        }
+        let is_used = tempfile::env::override_temp_dir(&path).is_ok();
+        Ok(Temporary(is_used.then_some(path)))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // What can't be removed is found again by `runner clean`.
+        let _ = self.0.as_ref().map(fs::remove_dir_all);
+    }
+}
+
+/// Removes that of the run `id`, if there is one.
+pub(super) fn remove(id: &str) -> Result<(), Error> {
+    let path = path(id);
+    match is_own(&path) {
+        true => fs::remove_dir_all(&path),
+        false => Ok(()),
+    }
+}
+
+fn path(id: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("runner-{id}"))
+}
+
+/// Whether it is a folder of this user, and no link: anybody may make something of that name in `/tmp`.
+fn is_own(path: &PathBuf) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == own)
+}
