@@ -15,7 +15,7 @@ use crate::cli::CleanArguments;
 use crate::environments;
 use crate::error::{EXIT_OK, EXIT_WORLD, Error};
 use crate::hosts::{self, Claim, Fate, Kind, Ledger, Machine, Said, Tell, Thing, lock_all};
-use crate::record::{self, RecordError, RunDirectory};
+use crate::record::{self, RunDirectory};
 use crate::ui;
 
 pub(super) fn clean(arguments: &CleanArguments) -> Result<u8, Error> {
@@ -77,9 +77,7 @@ fn one(arguments: &CleanArguments, directory: &RunDirectory) -> Result<bool, Err
     let ledger = Ledger::open(&directory.ledger(), &declared.spec.variables)?;
     let is_clean = block_on(empty(arguments, directory.path(), &declared, &ledger))??;
     ledger.close()?;
-    for id in record::read_manifest(directory)?.ids() {
-        temporary::remove(id).map_err(|error| RecordError::new("remove", directory.path(), error))?;
-    }
+    temporary::remove(record::read_manifest(directory)?.ids())?;
     Ok(is_clean)
 }
 
@@ -103,6 +101,9 @@ fn by_tag(
         let help =
             "it is that of the tag `runner:run`; `manifest.json` and the log of the run have it".into();
         return Err(Error::Usage { message, help });
+    }
+    if !arguments.dry_run {
+        temporary::remove(runs.iter().map(String::as_str))?;
     }
     let ledger = Ledger::default();
     let tagged = join_all(

@@ -68,8 +68,7 @@ async fn execute(
     experiment: Experiment,
     earlier: Option<Earlier>,
 ) -> Result<u8, Error> {
-    let stop = CancellationToken::new();
-    let (asked, at_interrupt) = (CancellationToken::new(), signals::Left::default());
+    let (stop, asked, at_interrupt) = <(CancellationToken, CancellationToken, signals::Left)>::default();
     signals::cancel_on_interrupt(stop.clone(), asked.clone(), at_interrupt.clone());
     let (events, mut receiver) = unbounded_channel();
     ui::note(&format!("run {id} of {}", arguments.file.display()));
@@ -84,8 +83,7 @@ async fn execute(
     let (locking, mut early) = ((arguments.locking, &claim), Vec::new());
     let begun = Begun::new(arguments, &experiment, &id, earlier)?;
     let (directory, variables) = (begun.directory(), &experiment.spec.variables);
-    let unmade = |error| RecordError::new("make", &std::env::temp_dir(), error);
-    let _temporary = Temporary::new(&id, &claim.predecessors).map_err(unmade)?;
+    let _temporary = Temporary::new(&id, &claim.predecessors)?;
     let ledger = Ledger::open(&directory.ledger(), variables)?;
     // The second interrupt tells of it.
     let _ = at_interrupt.set((directory.clone(), ledger.clone()));

@@ -4,9 +4,11 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a folder beside the results")]
 
 use std::fs::{self, DirBuilder};
-use std::io::{Error, ErrorKind};
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
+
+use crate::record::RecordError;
 
 /// The folder of a run; it goes when this goes.
 pub(super) struct Temporary(Option<PathBuf>);
@@ -14,12 +16,12 @@ pub(super) struct Temporary(Option<PathBuf>);
 impl Temporary {
     /// Makes that of the run `id`; from now on it is where this process keeps temporary files. Those that `earlier`
     /// sittings have left go.
-    pub(super) fn new(id: &str, earlier: &[String]) -> Result<Temporary, Error> {
-        earlier.iter().try_for_each(|id| remove(id))?;
+    pub(super) fn new(id: &str, earlier: &[String]) -> Result<Temporary, RecordError> {
+        remove(earlier.iter().map(String::as_str))?;
         let path = path(id);
         match DirBuilder::new().mode(0o700).create(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists && is_own(&path) => {}
-            made => made?,
+            made => made.map_err(|error| RecordError::new("make", &path, error))?,
         }
         let is_used = tempfile::env::override_temp_dir(&path).is_ok();
         Ok(Temporary(is_used.then_some(path)))
@@ -33,13 +35,13 @@ impl Drop for Temporary {
     }
 }
 
-/// Removes that of the run `id`, if there is one.
-pub(super) fn remove(id: &str) -> Result<(), Error> {
-    let path = path(id);
-    match is_own(&path) {
-        true => fs::remove_dir_all(&path),
-        false => Ok(()),
+/// Removes those of `runs` that are there.
+pub(super) fn remove<'a>(runs: impl IntoIterator<Item = &'a str>) -> Result<(), RecordError> {
+    let there = runs.into_iter().map(path).filter(is_own);
+    for path in there {
+        fs::remove_dir_all(&path).map_err(|error| RecordError::new("remove", &path, error))?;
     }
+    Ok(())
 }
 
 fn path(id: &str) -> PathBuf {
