@@ -18,6 +18,8 @@ pub fn schema() -> String {
     let mut schema = settings.into_generator().into_root_schema_for::<Spec>();
     schema.insert("$id".into(), "experiment.schema.json".into());
     schema.insert("title".into(), "Experiment".into());
+    // Room for anchors, which nothing reads.
+    schema.insert("patternProperties".into(), json!({ "^x-": true }));
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
 }
 

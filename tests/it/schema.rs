@@ -206,6 +206,15 @@ fn every_mistake_of_form_is_refused_and_no_other() {
 }
 
 #[test]
+fn keys_that_hold_anchors_are_room_for_anything() {
+    for (key, is_known) in [("x-sizes", true), ("x-", true), ("sizes", false), ("X-sizes", false)] {
+        let yaml = format!("{key}: &sizes [1, 2]\nworkloads: {{ w: {{ run: 'true' }} }}\n");
+        assert_eq!(mistakes(&yaml).is_empty(), is_known, "{key}");
+        assert_eq!(crate::world::plan(&yaml).is_ok(), is_known, "{key}");
+    }
+}
+
+#[test]
 fn temperatures_are_those_of_the_parser() {
     let form = &SCHEMA["$defs"]["Temperature"];
     for text in ["60C", "60 °C", "72.5C", "60", "60F", "-3C", "1e2C", "C", "hot", ""] {
