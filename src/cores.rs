@@ -1,5 +1,6 @@
 //! Work on all cores whose results come in the order of the work, a few of them at a time. Read [`in_order`].
 
+use std::panic::resume_unwind;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
@@ -32,6 +33,15 @@ pub fn in_order<S, T: Send, E>(
         let results: Vec<_> = (0..cores).map(spawn).collect();
         // A core that is lost ends with a panic, which the scope passes on.
         (0..count).map_while(|number| results[number % cores].recv().ok()).try_for_each(&mut take)
+    })
+}
+
+/// Does `one` on another core while `other` is done here; both are done when it returns.
+pub fn beside<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        (one.join().unwrap_or_else(|panic| resume_unwind(panic)), other)
     })
 }
 

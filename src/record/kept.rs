@@ -126,6 +126,12 @@ pub(super) enum Values {
     Many(Box<[f64]>),
 }
 
+impl Default for Values {
+    fn default() -> Self {
+        Values::Many(Box::default())
+    }
+}
+
 impl Values {
     pub fn new(values: impl ExactSizeIterator<Item = f64>) -> Self {
         let mut values = values;
@@ -133,6 +139,15 @@ impl Values {
             (1, Some(value)) => Values::One(value),
             (_, first) => Values::Many(first.into_iter().chain(values).collect()),
         }
+    }
+
+    /// Adds one behind the others.
+    pub fn push(&mut self, value: f64) {
+        *self = match self {
+            Values::Many(none) if none.is_empty() => Values::One(value),
+            Values::One(first) => Values::Many(Box::new([*first, value])),
+            Values::Many(others) => Values::Many([&**others, &[value]].concat().into()),
+        };
     }
 }
 
@@ -144,7 +159,7 @@ pub(super) struct Numbers {
     pub attempt: u32,
     pub started: Option<Started>,
     pub elapsed_s: f64,
-    pub values: Vec<f64>,
+    pub values: Values,
     pub outputs: Vec<KeptOutput>,
 }
 
@@ -199,7 +214,7 @@ impl Record {
     pub(super) fn with(&self, numbers: Numbers) -> Self {
         let Numbers { line, repetition, attempt, started, elapsed_s, values, outputs } = numbers;
         let words = (!outputs.is_empty()).then(|| Box::new(Words { outputs, ..Words::default() }));
-        let (common, values) = (Arc::clone(&self.common), Values::new(values.into_iter()));
+        let common = Arc::clone(&self.common);
         let (phase, status) = (self.phase, self.status);
         Self { common, words, values, elapsed_s, started, repetition, attempt, line, phase, status }
     }

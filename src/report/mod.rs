@@ -28,11 +28,14 @@ pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
 
 use self::chart::Chart;
 use self::view::ReportView;
 use crate::analysis::{Summary, summarise};
+use crate::cores::beside;
 use crate::diagnostic::{Problem, Problems, Sources};
 use crate::record::{
     RecordError, Run, RunDirectory, TemplateFile, experiment_folder, kept_templates, list_folder, list_runs,
@@ -215,17 +218,33 @@ fn write_run(
     indexes: &mut Indexes,
 ) -> Result<Written, ReportError> {
     let run = read_reported(run_directory)?;
-    let report = make(&run, instead)?;
-    let mut files = Vec::new();
-    for (path, text) in report.files(&run.directory) {
-        write_file(&path, text.as_bytes())?;
-        files.push(path);
-    }
-    write_file_with(&run.directory.samples(), |out| write_samples(&run, out))?;
+    let mut files = write_files(&run, instead)?;
     files.push(run.directory.samples());
     remove_charts(&run.directory, &files)?;
     indexes.add(&run);
     Ok(Written { files, warnings: run.warnings })
+}
+
+/// Writes all files of `run` but its experiment's page; returns them without `samples.csv`, which is written beside the
+/// others and takes its place only once these are there.
+fn write_files(run: &Run, instead: Option<&[TemplateFile]>) -> Result<Vec<PathBuf>, ReportError> {
+    let (written, are_written) = channel();
+    let samples = move || {
+        write_file_with(&run.directory.samples(), move |out| {
+            write_samples(run, out)?;
+            are_written.recv().map_err(io::Error::other)
+        })
+    };
+    let others = move || {
+        let report = make(run, instead)?;
+        let write = |(path, text): (PathBuf, &str)| write_file(&path, text.as_bytes()).map(|()| path);
+        let files = report.files(&run.directory).into_iter().map(write).collect::<Result<Vec<_>, _>>()?;
+        // Who does not hear it any more has failed, and says why.
+        let _ = written.send(());
+        Ok(files)
+    };
+    let (samples, others) = beside(samples, others);
+    others.and_then(|files| Ok(samples.map(|()| files)?))
 }
 
 /// The folders of experiments whose pages are to be made, with the runs whose reports are.

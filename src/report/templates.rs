@@ -11,6 +11,7 @@ use minijinja::value::{Serde, Value};
 use minijinja::{Environment, Error, UndefinedBehavior};
 
 use super::view::ReportView;
+use crate::cores::in_order;
 use crate::diagnostic::{Problem, Problems, Sources};
 use crate::record::{TEMPLATE_ENDING, TemplateFile};
 
@@ -122,10 +123,13 @@ impl Templates {
             }
             again.iter().try_for_each(|(name, text)| environment.add_template(name, text))?;
             let view = Value::from(Serde(view));
-            let text = |(name, file): (&str, &str)| {
+            let text = |(name, file): (&str, &str)| -> Result<_, Error> {
                 Ok((file.to_owned(), environment.get_template(name)?.render(&view)?))
             };
-            self.rendered().into_iter().map(text).collect::<Result<Vec<_>, Error>>()
+            let (rendered, mut texts) = (self.rendered(), Vec::new());
+            let work = |_: &mut (), number: usize| text(rendered[number]);
+            in_order(rendered.len(), || (), work, |text| text.map(|text| texts.push(text)))?;
+            Ok(texts)
         };
         render().map_err(|error| self.problem(&error, sources))
     }

@@ -195,3 +195,20 @@ fn each_source_of_published_figures_has_its_own_row() {
         assert_eq!(refused.status.code(), Some(3), "{misfit}");
     }
 }
+
+#[test]
+fn a_report_that_can_not_be_made_replaces_no_file() {
+    let folder = reported();
+    let before = all(folder.path());
+    fs::write(in_run(folder.path(), "samples.csv"), "old\n").unwrap();
+    let old = all(folder.path());
+    assert_ne!(old, before);
+    let templates = folder.path().join("templates");
+    fs::create_dir(&templates).unwrap();
+    fs::write(templates.join("report.md.j2"), "{{ nothing }}\n").unwrap();
+    let run = in_run(folder.path(), "");
+    let output = runner(folder.path(), &["report", "--templates", "templates", run.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(3), "{}", texts(&output).1);
+    fs::remove_dir_all(templates).unwrap();
+    assert_eq!(all(folder.path()), old);
+}
