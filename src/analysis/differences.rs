@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::{IndexMap, IndexSet};
 
 use crate::metrics::TOOLS;
-use crate::record::{HostFacts, PlannedCell, Run, Status};
+use crate::record::{HostFacts, Phase, PlannedCell, Run, Status};
 
 /// The facts of a machine that can explain a difference.
 pub(super) const OF_MACHINES: [&str; 26] = [
@@ -59,7 +59,8 @@ pub type Versions<'a> = BTreeMap<(&'a str, &'a str, &'a str), &'a str>;
 
 /// The versions that the counted trials of `run` have told.
 pub fn versions(run: &Run) -> Versions<'_> {
-    let ok = run.last_attempts().filter(|record| record.status == Status::Ok);
+    let ok =
+        run.last_attempts().filter(|record| record.status == Status::Ok && record.phase != Phase::Excluded);
     ok.flat_map(|record| {
         let place = (record.host.as_str(), record.environment.as_str());
         let tools = record.tools.iter();

@@ -28,6 +28,8 @@ pub struct Against<'a> {
     pub failing: Vec<Uneven<'a>>,
     /// Cells that were never ok in the baseline; in this run they may be.
     pub unmeasured: Vec<Uneven<'a>>,
+    /// Cells all of whose ok trials are excluded in one of the runs.
+    pub excluded: Vec<Uneven<'a>>,
     /// Cells of the baseline alone.
     pub only_before: Vec<&'a PlannedCell>,
     /// Cells of this run alone.
@@ -104,6 +106,7 @@ pub fn compare_runs<'a>(
         broken: Vec::new(),
         failing: Vec::new(),
         unmeasured: Vec::new(),
+        excluded: Vec::new(),
         only_before: Vec::new(),
         only_now: Vec::new(),
         metrics_only_before: Vec::new(),
@@ -131,12 +134,19 @@ fn meaning(cell: &PlannedCell) -> (&str, &str, &str, Vec<(&str, &str)>) {
 
 impl<'a> Against<'a> {
     fn add(&mut self, before: CellSamples<'a>, mut now: CellSamples<'a>) {
+        let is_excluded = |samples: &CellSamples<'_>| samples.ok == 0 && samples.cell.excluded > 0;
+        if is_excluded(&before) || is_excluded(&now) {
+            return self.excluded.push(Uneven { before, now });
+        }
         match (before.ok, now.ok) {
             (0, _) => return self.unmeasured.push(Uneven { before, now }),
             (_, 0) => return self.broken.push(Uneven { before, now }),
             _ => {}
         }
-        let part = |samples: &CellSamples<'_>| samples.ok as f64 / f64::from(samples.cell.planned());
+        let part = |samples: &CellSamples<'_>| {
+            let excluded = samples.cell.excluded;
+            (samples.ok as f64 + f64::from(excluded)) / f64::from(samples.cell.planned() + excluded)
+        };
         if part(&now) < part(&before) {
             self.failing.push(Uneven { before: before.clone(), now: now.clone() });
         }

@@ -72,7 +72,7 @@ pub fn open(run: &Run) -> usize {
         let is_known = values.get(cell.cell.as_str()).is_some_and(|values| {
             values.len() >= rule.min as usize && is_precise(values, rule.until.fraction())
         });
-        (!is_known).then(|| rule.max.saturating_sub(cell.planned()) as usize)
+        (!is_known).then(|| rule.max.saturating_sub(cell.planned() + cell.excluded) as usize)
     });
     of_cells.sum()
 }

@@ -144,7 +144,7 @@ fn metrics_of_cells<'a, R: Iterator<Item = &'a Record>>(
         let is_there = |metric: &&Measured| {
             let is_alike =
                 |(other, _): &&Measured| (&other.name, &other.unit) == (&metric.0.name, &metric.0.unit);
-            own.contains(metric) || !own.iter().any(|other| is_alike(&other))
+            own.iter().any(|(other, _)| *other == metric.0) || !own.iter().any(|other| is_alike(&other))
         };
         ((workload, parameters), workloads[workload].iter().filter(is_there).cloned().collect())
     });

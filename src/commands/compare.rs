@@ -16,7 +16,8 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<u8, Error> {
     let found = arguments.runs.iter().map(|text| revision::find(text)).collect::<Result<Vec<_>, Error>>()?;
     let runs = found.iter().map(|found| read_reported(found.directory.path()));
     let mut runs = runs.collect::<Result<Vec<Run>, RecordError>>()?;
-    for run in &runs {
+    for run in &mut runs {
+        run.warnings.extend(run.exclusions());
         ui::compare::show_warnings(run);
     }
     if let Some(condition) = &arguments.rows.condition {

@@ -65,7 +65,8 @@ fn folder(experiment: &Path, results: &Path) -> PathBuf {
 fn read(folder: &Path) -> Result<Vec<Run>, Error> {
     let mut runs = Vec::new();
     for directory in runs_below(folder)? {
-        let run = read_reported(directory.path())?;
+        let mut run = read_reported(directory.path())?;
+        run.warnings.extend(run.exclusions());
         ui::compare::show_warnings(&run);
         runs.push(run);
     }

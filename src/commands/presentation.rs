@@ -1,6 +1,8 @@
 //! What an experiment says of its report, as a manifest keeps it: from the start, or put into that of a run that is
 //! there already. Read [`presentation`] and [`present_anew`].
 
+#![allow(clippy::disallowed_methods, reason = "where a run lies")]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -11,9 +13,10 @@ use crate::cli::Changes;
 use crate::diagnostic::{Problem, Problems, suggest};
 use crate::error::Error;
 use crate::plan::{CellCost, Phase, cost_of_cell};
-use crate::record::{self, Presentation, RunDirectory, Status, TableLayout};
+use crate::record::{self, Presentation, RecordError, RunDirectory, Status, TableLayout};
 use crate::spec::report::Table;
 use crate::spec::{List, Text};
+use crate::ui;
 
 /// The presentation of `experiment`.
 pub(super) fn presentation(experiment: &Experiment) -> Presentation {
@@ -48,12 +51,18 @@ pub(super) fn present_anew(directory: &RunDirectory, file: &Path) -> Result<(), 
     let new = Presentation { excluded: excluded(&experiment, directory)?, ..presentation(&experiment) };
     let templates = experiment.templates;
     record::change_manifest(directory, &experiment.secrets, |manifest| {
-        let Presentation { labels, costs, .. } = std::mem::take(&mut manifest.presentation);
-        manifest.presentation = Presentation {
-            labels: labels.into_iter().chain(new.labels).collect(),
-            costs: costs.into_iter().chain(new.costs).collect(),
-            ..new
-        };
+        let Presentation { labels, mut costs, .. } = std::mem::take(&mut manifest.presentation);
+        // What has other settings by now, such as another size, was measured at the cost that it had.
+        let settings = manifest.cells.iter().map(|cell| (cell.cell.as_str(), cell.settings.as_str()));
+        let settings: BTreeMap<&str, &str> = settings.collect();
+        for cell in experiment.plan.cells() {
+            let measured = settings.get(cell.name.as_str()).and_then(|kept| kept.strip_prefix(&*cell.id));
+            let is_same = measured.is_some_and(|inputs| inputs.is_empty() || inputs.starts_with('-'));
+            let cost = new.costs.get(cell.name.as_str()).filter(|_| is_same);
+            costs.extend(cost.map(|cost| (cell.name.to_string(), cost.clone())));
+        }
+        manifest.presentation =
+            Presentation { labels: labels.into_iter().chain(new.labels).collect(), costs, ..new };
         manifest.baseline = texts(&report.baseline);
         manifest.units = texts(&report.units);
         manifest.charts = experiment.charts;
@@ -66,11 +75,16 @@ pub(super) fn present_anew(directory: &RunDirectory, file: &Path) -> Result<(), 
 
 /// The trials of the run in `directory` that the experiment excludes, with their reasons.
 fn excluded(experiment: &Experiment, directory: &RunDirectory) -> Result<BTreeMap<String, String>, Error> {
-    let name = directory.name();
+    let path = directory.path();
+    let path = std::fs::canonicalize(path).map_err(|error| RecordError::new("read", path, error))?;
+    let name = RunDirectory::new(path).name();
     let of_run = experiment.spec.report.exclude.iter().filter(|one| one.run.value == name);
     let wanted: Vec<(&Text, &Text)> =
         of_run.flat_map(|one| one.trial.values.iter().map(|trial| (trial, &one.reason))).collect();
     if wanted.is_empty() {
+        if !experiment.spec.report.exclude.is_empty() {
+            ui::report::show_nothing_excluded(&name);
+        }
         return Ok(BTreeMap::new());
     }
     let run = record::read_run(directory.path())?;

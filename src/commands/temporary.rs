@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use crate::record::RecordError;
 
 /// The folder of a run; it goes when this goes.
-pub(super) struct Temporary(Option<PathBuf>);
+pub(super) struct Temporary(PathBuf);
 
 impl Temporary {
     /// Makes that of the run `id`; from now on it is where this process keeps temporary files. Those that `earlier`
@@ -23,21 +23,24 @@ impl Temporary {
             Err(error) if error.kind() == ErrorKind::AlreadyExists && is_own(&path) => {}
             made => made.map_err(|error| RecordError::new("make", &path, error))?,
         }
-        let is_used = tempfile::env::override_temp_dir(&path).is_ok();
-        Ok(Temporary(is_used.then_some(path)))
+        // A process does one run; should it do another, the first one's folder is as good.
+        let _ = tempfile::env::override_temp_dir(&path);
+        Ok(Temporary(path))
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
         // What can't be removed is found again by `runner clean`.
-        let _ = self.0.as_ref().map(fs::remove_dir_all);
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
 /// Removes those of `runs` that are there.
 pub(super) fn remove<'a>(runs: impl IntoIterator<Item = &'a str>) -> Result<(), RecordError> {
-    let there = runs.into_iter().map(path).filter(is_own);
+    // Ids come from files that somebody may have changed.
+    let is_id = |id: &&str| id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let there = runs.into_iter().filter(is_id).map(path).filter(is_own);
     for path in there {
         fs::remove_dir_all(&path).map_err(|error| RecordError::new("remove", &path, error))?;
     }

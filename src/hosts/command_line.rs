@@ -118,7 +118,9 @@ impl Call {
         };
         match self.input.is_empty() {
             true => Ok(Stdio::null()),
-            false => file().map_err(|error| self.not_started(&error)),
+            false => file().map_err(|error: std::io::Error| {
+                TransportError::new(format!("the input of `{}` can't be written: {error}", self.shown()))
+            }),
         }
     }
 

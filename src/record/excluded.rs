@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{RecordError, Run, read_run};
+use super::{Record, RecordError, Run, Status, read_run, word};
 use crate::plan::Phase;
 
 /// Reads the run in directory `path` as its report shows it: without the trials that are excluded.
@@ -18,21 +18,35 @@ impl Run {
         if excluded.is_empty() {
             return self;
         }
-        let is_excluded = |record: &&mut super::Record| {
-            record.phase == Phase::Measure && excluded.contains_key(&record.trial())
+        let is_wanted =
+            |record: &&Record| record.phase == Phase::Measure && excluded.contains_key(&record.trial());
+        let wanted = self.last_attempts().filter(is_wanted);
+        let (ok, others): (Vec<_>, Vec<_>) = wanted
+            .map(|record| (record.trial(), record.cell.clone(), record.status))
+            .partition(|found| found.2 == Status::Ok);
+        let failed = |(trial, _, status): &(String, String, Status)| {
+            format!("`{trial}` is to be excluded, and is {}: it stays in the report", word(status))
         };
-        self.records.iter_mut().filter(is_excluded).for_each(|record| record.phase = Phase::Excluded);
-        let last: Vec<(String, String)> = self
-            .last_attempts()
-            .filter(|record| record.phase == Phase::Excluded)
-            .map(|record| (record.cell.clone(), super::word(&record.status)))
-            .collect();
-        for (cell, status) in last {
-            let planned = self.manifest.cells.iter_mut().find(|planned| planned.cell == cell);
+        self.warnings.extend(others.iter().map(failed));
+        for (trial, cell, _) in &ok {
+            let attempts =
+                self.records.iter_mut().filter(|record| record.cell == *cell && record.trial() == *trial);
+            attempts.for_each(|record| record.phase = Phase::Excluded);
+            let planned = self.manifest.cells.iter_mut().find(|planned| planned.cell == *cell);
             planned.into_iter().for_each(|planned| planned.excluded += 1);
-            self.manifest.counts.entry(status).and_modify(|count| *count = count.saturating_sub(1));
         }
+        let counts = self.manifest.counts.entry("ok".to_owned());
+        counts.and_modify(|count| *count = count.saturating_sub(ok.len()));
         self
+    }
+
+    /// A line for each trial that is excluded, for those who show no report.
+    pub fn exclusions(&self) -> Vec<String> {
+        let excluded = self.last_attempts().filter(|record| record.phase == Phase::Excluded);
+        let reasons = &self.manifest.presentation.excluded;
+        let reason = |trial: &String| reasons.get(trial).cloned().unwrap_or_default();
+        let line = |trial: String| format!("{trial} is excluded: {}", reason(&trial));
+        excluded.map(|record| line(record.trial())).collect()
     }
 
     /// The same run with them.

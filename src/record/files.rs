@@ -56,8 +56,18 @@ fn replace_file(
 }
 
 /// The keys of records, manifests and facts under which free text stands.
-pub(super) const FREE_TEXT: [&str; 9] =
-    ["reason", "warnings", "rule", "found", "title", "options", "facts", "changed_facts", "detail"];
+pub(super) const FREE_TEXT: [&str; 10] = [
+    "reason",
+    "warnings",
+    "rule",
+    "found",
+    "title",
+    "options",
+    "facts",
+    "changed_facts",
+    "detail",
+    "excluded",
+];
 
 /// Writes `value` as indented JSON with a final newline, without `secrets`.
 pub(super) fn write_json(path: &Path, value: &impl Serialize, secrets: &Secrets) -> Result<(), RecordError> {

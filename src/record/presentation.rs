@@ -27,7 +27,7 @@ pub struct Presentation {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, BTreeMap<String, String>>,
     /// What an hour of each cell costs, by its name, where the file says so.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, rename = "cell_costs", skip_serializing_if = "BTreeMap::is_empty")]
     pub costs: BTreeMap<String, CellCost>,
 }
 

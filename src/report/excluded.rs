@@ -2,14 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::view::{Column, Table};
+use super::number::NOTHING;
+use super::view::{Column, Table, distinct};
 use super::{cells, findings, metric_table, trials};
-use crate::analysis::{Summary, summarise};
+use crate::analysis::{Summary, Verdict, summarise_against};
 use crate::record::{Phase, Run};
 use crate::units::Scale;
 
+/// The settings of a baseline.
+type Baseline = BTreeMap<String, String>;
+
 /// The excluded trials with their reasons, and the figures without and with them; none where none is excluded.
-pub(super) fn tables(run: &Run, summaries: &[Summary<'_>]) -> Option<(Table, Table)> {
+pub(super) fn tables(run: &Run) -> Option<(Table, Table)> {
     let reasons = &run.manifest.presentation.excluded;
     let trials: Vec<_> = run.last_attempts().filter(|record| record.phase == Phase::Excluded).collect();
     if trials.is_empty() {
@@ -19,42 +23,47 @@ pub(super) fn tables(run: &Run, summaries: &[Summary<'_>]) -> Option<(Table, Tab
     let rows = trials.iter().map(|record| record.trial()).map(|trial| vec![trial.clone(), reason(&trial)]);
     let listed = Table::new(["trial", "reason"].map(Column::text).into(), rows.collect());
     let touched: BTreeSet<&str> = trials.iter().map(|record| record.cell.as_str()).collect();
-    Some((listed, figures(run, summaries, &touched)))
+    let own = &run.manifest.presentation.tables;
+    let baselines = own.iter().filter_map(|table| table.baseline.as_ref());
+    let baselines = distinct([&run.manifest.baseline].into_iter().chain(baselines));
+    let including = run.including();
+    let rows = baselines.iter().flat_map(|baseline| figures(run, &including, baseline, &touched)).collect();
+    let columns = ["cell", "metric"].map(Column::text).into_iter();
+    let numbers = ["without", "with", "ratio without", "ratio with"].map(Column::number);
+    Some((listed, Table::new(columns.chain(numbers).collect(), rows)))
 }
 
-/// A row for each figure of the cells in `touched`, and of those that are compared with them.
-fn figures(run: &Run, summaries: &[Summary<'_>], touched: &BTreeSet<&str>) -> Table {
-    let including = run.including();
-    let with = summarise(&including);
+/// A row for each figure of the cells in `touched`, of those that are compared with them, and of every other cell whose
+/// verdict is another one.
+fn figures(run: &Run, including: &Run, baseline: &Baseline, touched: &BTreeSet<&str>) -> Vec<Vec<String>> {
+    let (without, with) = (summarise_against(run, baseline), summarise_against(including, baseline));
     let key = |one: &Summary<'_>| {
         (one.cell.cell.clone(), trials::metric_name(&one.metric.name, &one.metric.labels))
     };
-    let with: BTreeMap<_, _> = with.iter().map(|one| (key(one), one)).collect();
-    let shown = findings::shown(run, summaries);
-    let is_touched = |one: &&&Summary<'_>| {
-        touched.contains(one.cell.cell.as_str())
-            || one.baseline.is_some_and(|baseline| touched.contains(baseline.cell.as_str()))
-    };
-    let baseline = &run.manifest.baseline;
-    let row = |one: &&Summary<'_>| {
-        let with = with.get(&key(one))?;
-        let scale = scale(run, one);
-        let (cell, metric) = key(one);
+    let without: BTreeMap<_, _> = without.iter().map(|one| (key(one), one)).collect();
+    let shown = findings::shown(including, &with);
+    let row = |with: &&Summary<'_>| {
+        let without = without.get(&key(with)).copied();
+        let is_compared_with = |other: &str| with.baseline.is_some_and(|baseline| baseline.cell == other);
+        let is_touched = |cell: &&str| with.cell.cell == *cell || is_compared_with(cell);
+        if !touched.iter().any(is_touched) && verdict(with) == without.and_then(verdict) {
+            return None;
+        }
+        let scale = scale(run, with);
+        let (cell, metric) = key(with);
+        let value =
+            |one: Option<&Summary<'_>>| one.map_or(NOTHING.to_owned(), |one| cells::value(one, &scale));
+        let ratio = |one: Option<&Summary<'_>>| {
+            one.and_then(|one| cells::comparison(one, baseline)).unwrap_or_default()
+        };
         let metric = metric_table::with_unit(&metric, &scale.name);
-        let values = [cells::value(one, &scale), cells::value(with, &scale)];
-        let ratios = [cells::comparison(one, baseline), cells::comparison(with, baseline)];
-        let ratios = ratios.map(Option::unwrap_or_default);
-        Some([cell, metric].into_iter().chain(values).chain(ratios).collect::<Vec<_>>())
+        Some(vec![cell, metric, value(without), value(Some(with)), ratio(without), ratio(Some(with))])
     };
-    let mut rows: Vec<Vec<String>> = shown.iter().filter(is_touched).filter_map(row).collect();
-    let mut columns: Vec<Column> = ["cell", "metric"].map(Column::text).into();
-    columns.extend(["without", "with"].map(Column::number));
-    columns.extend(["ratio without", "ratio with"].map(Column::number));
-    if rows.iter().all(|row| row[4..].iter().all(String::is_empty)) {
-        columns.truncate(4);
-        rows.iter_mut().for_each(|row| row.truncate(4));
-    }
-    Table::new(columns, rows)
+    shown.iter().filter_map(row).collect()
+}
+
+fn verdict(one: &Summary<'_>) -> Option<Verdict> {
+    one.comparison.and_then(Result::ok)?.verdict
 }
 
 /// How the figures of `one` are shown: as the file asks for, or by its median.

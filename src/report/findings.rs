@@ -96,9 +96,12 @@ fn failures(run: &Run, shown: &[&Summary<'_>]) -> Vec<String> {
     let known = run.by_cell().into_iter().filter(|(_, records)| counted(records).next().is_some());
     let ok: BTreeSet<&str> = known.map(|(cell, _)| cell).collect();
     let unknown = run.manifest.cells.iter().filter(|cell| !ok.contains(cell.cell.as_str()));
-    let unknown: Vec<String> = unknown.map(|cell| cell.cell.clone()).collect();
-    if !unknown.is_empty() {
-        found.push(format!("Nothing is known of {}: no trial is ok.", some(&unknown)));
+    let (excluded, unknown): (Vec<_>, Vec<_>) = unknown.partition(|cell| cell.excluded > 0);
+    for (cells, why) in [(unknown, "no trial is ok"), (excluded, "all trials that were ok are excluded")] {
+        let names: Vec<String> = cells.iter().map(|cell| cell.cell.clone()).collect();
+        if !names.is_empty() {
+            found.push(format!("Nothing is known of {}: {why}.", some(&names)));
+        }
     }
     let lacks = |one: &&&Summary<'_>| one.sample.is_none() && ok.contains(one.cell.cell.as_str());
     let mut lacking: IndexMap<String, Vec<String>> = IndexMap::new();

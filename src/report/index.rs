@@ -41,8 +41,12 @@ pub(super) fn index(runs: &[ListedRun]) -> String {
 
 /// `Latest report: **[TITLE](…)**, 2026-11-30 11:45:12 UTC, 10 of 10 trials ok.`
 fn latest(run: &ListedRun, manifest: &Manifest) -> String {
+    let excluded = match excluded(manifest) {
+        0 => String::new(),
+        excluded => format!(", {excluded} excluded"),
+    };
     let ok = match ok(manifest) {
-        Some(ok) => format!("{ok} of {} trials ok", manifest.planned()),
+        Some(ok) => format!("{ok} of {} trials ok{excluded}", planned(manifest)),
         None => format!("{} trials planned", manifest.planned()),
     };
     let remark = remark(manifest).map(|remark| format!(", {remark}")).unwrap_or_default();
@@ -77,13 +81,23 @@ fn started(manifest: &Manifest) -> String {
 
 /// How many trials are ok; none where the run wrote no counts.
 fn ok(manifest: &Manifest) -> Option<usize> {
-    manifest.ended.as_ref().map(|_| manifest.counts.get("ok").copied().unwrap_or(0))
+    let ok = || manifest.counts.get("ok").copied().unwrap_or(0);
+    manifest.ended.as_ref().map(|_| ok().saturating_sub(excluded(manifest)))
+}
+
+fn planned(manifest: &Manifest) -> usize {
+    manifest.planned().saturating_sub(excluded(manifest))
+}
+
+/// How many trials its report leaves out.
+fn excluded(manifest: &Manifest) -> usize {
+    manifest.presentation.excluded.len()
 }
 
 /// Ok of planned; `–` where the run wrote no counts.
 fn counts(manifest: &Manifest) -> String {
     let ok = ok(manifest).map_or_else(|| super::number::NOTHING.to_owned(), |ok| ok.to_string());
-    format!("{ok}/{}", manifest.planned())
+    format!("{ok}/{}", planned(manifest))
 }
 
 fn remark(manifest: &Manifest) -> Option<&str> {

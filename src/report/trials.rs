@@ -233,7 +233,8 @@ fn attempts<'a>(
     let is_last = |index: usize| index + 1 == all.len();
     all.iter().enumerate().map(move |(index, record)| {
         let is_ok = record.phase == Phase::Measure && record.status == Status::Ok;
-        let reason = excluded.get(&record.trial()).filter(|_| record.phase == Phase::Excluded).cloned();
+        let is_excluded = is_last(index) && record.phase == Phase::Excluded;
+        let reason = is_excluded.then(|| excluded.get(&record.trial()).cloned()).flatten();
         let view = trial(record, is_last(index) && is_ok);
         TrialView { reason: reason.or(view.reason), ..view }
     })

@@ -238,7 +238,7 @@ impl ReportView {
         let metrics = estimates::metric_tables(run, summaries);
         let cells = || manifest.cells.iter();
         let excluded_count = count(Phase::Excluded).count();
-        let (excluded, excluded_figures) = excluded::tables(run, summaries).unzip();
+        let (excluded, excluded_figures) = excluded::tables(run).unzip();
         Self {
             title: manifest.title.clone(),
             workloads: distinct(cells().map(|cell| &cell.workload)),

@@ -24,6 +24,11 @@ pub fn show_written(written: &Written) {
     }
 }
 
+/// That an experiment excludes trials of other runs alone.
+pub fn show_nothing_excluded(run: &str) {
+    tell(&format!("nothing under `exclude` is for the run {run}"));
+}
+
 /// Shows what a check of reports found in the `directories` it was asked of; runs that go on were left out.
 pub fn show_checked(
     checked: &Checked,

@@ -1,11 +1,12 @@
 //! What hosts and tasks cost: in the plan, and in the tables of a report.
 
+use std::fs;
+
 use runner::plan::{CellCost, cost_of_cell};
-use runner::record::Run;
-use runner::record::read_run;
+use runner::record::{Run, read_run};
 use runner::report::render;
 
-use crate::cli::{folder_with, runner, texts};
+use crate::cli::{folder_with, run_directory, runner, texts};
 use crate::report::fixture;
 use crate::world;
 
@@ -94,4 +95,28 @@ fn values_stand_for_the_cost_of_their_cell() {
     assert!(!unlike.contains("For its cost (Mbit/s per USD/h)"), "{unlike}");
     let unknown = with_costs(|index| usd(1.0, &[]).filter(|_| index > 0));
     assert!(unknown.matches("For its cost").count() < all.matches("For its cost").count(), "{unknown}");
+}
+
+#[test]
+fn a_later_cost_is_put_into_a_run_but_not_where_the_cell_is_another_one() {
+    let yaml = |cost: f64, command: &str| {
+        format!(
+            "hosts: {{ here: {{ local: {{}}, cost: {cost} USD }} }}\nrepetitions: 1\nworkloads: {{ nap: {{ run: {command} }} }}\n"
+        )
+    };
+    let folder = folder_with(&yaml(1.0, "sleep 0.01"));
+    assert_eq!(runner(folder.path(), &["run", "nap.yaml"]).status.code(), Some(0));
+    let run = run_directory(folder.path());
+    let amount = || {
+        let manifest: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(run.join("manifest.json")).unwrap()).unwrap();
+        manifest["presentation"]["cell_costs"]["nap/here/native"]["amount"].as_f64()
+    };
+    assert_eq!(amount(), Some(1.0));
+    for (cost, command, expected) in [(2.0, "sleep 0.01", 2.0), (3.0, "sleep 0.02", 2.0)] {
+        fs::write(folder.path().join("nap.yaml"), yaml(cost, command)).unwrap();
+        let output = runner(folder.path(), &["report", "--experiment", "nap.yaml", run.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(0), "{}", texts(&output).1);
+        assert_eq!(amount(), Some(expected));
+    }
 }

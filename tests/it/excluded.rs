@@ -74,12 +74,68 @@ fn an_excluded_trial_counts_nowhere_and_both_results_are_shown() {
     assert!(read("report.html").contains("\"apart\":\"excluded\""));
     assert_eq!(read("records.jsonl"), before[3]);
     assert_eq!(runner(folder, &["report", "--check", "results"]).status.code(), Some(0));
+    let path = run.to_str().unwrap();
+    let (compared, _) = texts(&runner(folder, &["compare", path, path]));
+    assert!(compared.contains("count/localhost/bad#10 is excluded: its power failed"), "{compared}");
+    let index = fs::read_to_string(run.parent().unwrap().join("README.md")).unwrap();
+    assert!(index.contains("18 of 19 trials ok, 1 excluded") && index.contains("| 18/19 |"), "{index}");
     // The trial is there again once nobody excludes it.
     assert_eq!(present(folder, "").0, Some(0));
     assert_eq!(names.map(read), before);
     // That of another run is no matter of this one.
-    assert_eq!(present(folder, &exclude("2026-11-30T11-45-12Z", "count/localhost/bad#10")).0, Some(0));
+    let (code, said) = present(folder, &exclude("2026-11-30T11-45-12Z", "count/localhost/bad#10"));
+    assert_eq!((code, said), (Some(0), format!("nothing under `exclude` is for the run {name}\n")));
     assert_eq!(names.map(read), before);
+}
+
+#[test]
+fn a_cell_of_which_nothing_is_left_is_no_failure() {
+    let folder = folder_with(NUMBERS);
+    let folder = folder.path();
+    runner(folder, &["run", "nap.yaml"]);
+    let run = run_directory(folder);
+    let name = run.file_name().unwrap().to_str().unwrap();
+    let all: Vec<String> =
+        [1, 2, 3, 5, 6, 7, 8, 9, 10].map(|number| format!("count/localhost/bad#{number}")).into();
+    assert_eq!(
+        present(
+            folder,
+            &exclude(name, &all.join("\", \""))
+                .replace("trial: \"", "trial: [\"")
+                .replace("\", reason", "\"], reason")
+        ),
+        (Some(0), String::new())
+    );
+    let report = fs::read_to_string(run.join("report.md")).unwrap();
+    assert!(
+        report.contains("Nothing is known of `count/localhost/bad`: all trials that were ok are excluded."),
+        "{report}"
+    );
+    let path = run.to_str().unwrap();
+    let compared = runner(folder, &["compare", path, path, "--fail-on", "worse"]);
+    let (stdout, stderr) = texts(&compared);
+    assert_eq!(compared.status.code(), Some(0), "{stdout}{stderr}");
+    assert!(stdout.contains("Not compared: every ok trial is excluded"), "{stdout}");
+}
+
+#[test]
+fn an_exclusion_goes_with_the_settings_it_was_measured_under() {
+    let folder = folder_with(NUMBERS);
+    let folder = folder.path();
+    runner(folder, &["run", "nap.yaml"]);
+    let run = run_directory(folder);
+    let name = run.file_name().unwrap().to_str().unwrap();
+    assert_eq!(present(folder, &exclude(name, "count/localhost/bad#10")).0, Some(0));
+    let excluded = || {
+        let manifest = fs::read_to_string(run.join("manifest.json")).unwrap();
+        let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+        manifest["presentation"]["excluded"].as_object().map_or(0, serde_json::Map::len)
+    };
+    runner(folder, &["run", "nap.yaml", "--resume"]);
+    assert_eq!(excluded(), 1);
+    fs::write(folder.join("nap.yaml"), NUMBERS.replace("echo 100", "echo 50")).unwrap();
+    runner(folder, &["run", "nap.yaml", "--resume", "--accept-changes"]);
+    assert_eq!(excluded(), 0);
 }
 
 #[test]

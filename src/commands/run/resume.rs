@@ -67,7 +67,7 @@ pub(super) fn prepare(
     let salt = run.manifest.inputs.as_ref().map(|inputs| inputs.salt.clone());
     let salt = salt.unwrap_or_else(|| format!("{:016x}", experiment::random()));
     let mut planned = manifest::new(&arguments, &experiment, id, salt);
-    planned.presentation.excluded.clone_from(&run.manifest.presentation.excluded);
+    planned.presentation.excluded = still_excluded(&run.manifest, &planned);
     planned.options.extend(given.map(|folder| ("--templates".to_owned(), folder.clone())));
     let changes = record::changes(&run.manifest, &planned);
     if !changes.is_empty() {
@@ -88,6 +88,19 @@ pub(super) fn prepare(
     earlier.look(&experiment.plan, arguments.resume.failed);
     earlier.tell(&experiment.plan, arguments.resume.failed);
     Ok((arguments, experiment, earlier))
+}
+
+/// The excluded trials of cells that are as they were: others are measured anew.
+fn still_excluded(manifest: &Manifest, planned: &Manifest) -> BTreeMap<String, String> {
+    let unchanged: BTreeSet<&str> = manifest
+        .cells
+        .iter()
+        .filter(|cell| planned.cells.iter().any(|new| new.cell == cell.cell && new.settings == cell.settings))
+        .map(|cell| cell.cell.as_str())
+        .collect();
+    let is_unchanged = |trial: &str| trial.rsplit_once('#').is_some_and(|(cell, _)| unchanged.contains(cell));
+    let excluded = manifest.presentation.excluded.iter().filter(|(trial, _)| is_unchanged(trial));
+    excluded.map(|(trial, reason)| (trial.clone(), reason.clone())).collect()
 }
 
 impl Earlier {

@@ -16,6 +16,7 @@ pub(super) fn before(others: &[Compared<'_>]) -> Vec<List> {
     let mut lists = Vec::new();
     for other in others {
         let mut changed = other.against.changed.clone();
+        changed.extend(other.named.run.exclusions());
         if changed.is_empty() {
             changed.push("nothing that is known of experiment, machines and tools".to_owned());
         }
@@ -42,6 +43,7 @@ pub(super) fn after(others: &[Compared<'_>]) -> Vec<List> {
             lists.extend(list(of(others, other, title), lines.into_iter()));
         };
         add("Not compared: never ok in the baseline", against.unmeasured.iter().map(failing).collect());
+        add("Not compared: every ok trial is excluded", against.excluded.iter().map(failing).collect());
         add("Not compared: cells of the baseline alone", against.only_before.iter().map(name).collect());
         add("Not compared: cells that the baseline has not", against.only_now.iter().map(name).collect());
         add("Not compared: metrics of the baseline alone", metrics(&against.metrics_only_before));

@@ -63,6 +63,8 @@ pub struct Container {
     pub image: String,
     /// How many of its processes the kernel had ended for want of memory when that was last looked at.
     out_of_memory: Arc<AtomicU64>,
+    /// Whose shells are kept from the first look on.
+    exec: DockerExec,
 }
 
 impl Engine {
@@ -97,6 +99,7 @@ impl Engine {
                 network,
                 image: options.image.clone(),
                 out_of_memory: Arc::default(),
+                exec: DockerExec::new(self, id.clone()),
             };
             if !options.entrypoint.is_empty() {
                 container.await_entrypoint().await.map_err(|reason| TransportError {
@@ -175,7 +178,7 @@ else cat memory/memory.limit_in_bytes; echo $(cat cpu/cpu.cfs_quota_us cpu/cpu.c
 impl Container {
     /// The way to run commands in it.
     pub fn exec(&self) -> DockerExec {
-        DockerExec::new(&self.engine, self.id.clone())
+        self.exec.clone()
     }
 
     /// Why it is not running any more; `None` while it is, or when the engine does not answer. The engine
